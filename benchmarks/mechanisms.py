@@ -18,20 +18,25 @@ import polars as pl
 import howlearn as hl
 from benchmarks.report import Row, note
 from howlearn.analyses.completeness import Nowhere
+from howlearn.analyses.mechanism_groups import compare_mechanisms
+from howlearn.analyses.mechanism_jumps import Jumps
 from howlearn.analyses.mechanism_tables import Tables
 from howlearn.analyses.mechanisms import Work
-from howlearn.core.arrays import Floats, Ints
+from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.study import Study
 
 SEED = 260_000
 PEOPLE = 40
-FIVE = ("lapse", "bias", "stickiness", "forgetting", "asymmetry")
+FIVE = ("lapse", "bias", "stickiness", "forgetting", "asymmetry")  # that people may show
+USUAL = (*FIVE, "fictive")  # looked for by default
+BROAD = (*USUAL, "trace", "attention", "drift", "resting")
 HARD = ("lapse", "asymmetry")
 # Sizes of those who show a mechanism, evenly; of those with a sign, how many are positive
 SIZES = {
     "stickiness": (0.5, 1.0), "forgetting": (0.05, 0.2), "asymmetry": (np.log(2), np.log(3)),
     "lapse": (0.05, 0.15), "bias": (0.3, 0.8), "trace": (1.0, 2.0), "fictive": (0.3, 0.7),
     "attention": (0.2, 0.5), "drift": (1.0, 2.0), "resting": (0.3, 0.5),
+    "generalisation": (0.2, 0.6),
 }  # fmt: skip
 PLUS = {"stickiness": 0.9, "asymmetry": 0.8, "bias": 0.5, "trace": 1.0, "drift": 0.5, "resting": 0}
 SMALLEST = {"stickiness": 0.3, "forgetting": 0.05, "asymmetry": 0.4, "lapse": 0.04, "bias": 0.25}
@@ -45,8 +50,12 @@ class Design:
     contexts: int = 1
     actions: int = 2
     offered: int = 0  # actions on offer at every trial; 0: all
-    prevalence: str = "three"  # 0, 30% or 100%; beta: Beta(½, ½); graded: everybody, any size
+    # 0, 30% or 100%; beta: Beta(½, ½); graded: everybody, any size; together: half have all
+    prevalence: str = "three"
+    listed: tuple[str, ...] = USUAL
+    shown: tuple[str, ...] = FIVE  # by some people, or by all
     unlisted: str = ""  # everybody has it, and it is not looked for
+    joined: bool = False  # --together
 
 
 DESIGNS: Mapping[str, tuple[Design, int]] = {
@@ -57,8 +66,20 @@ DESIGNS: Mapping[str, tuple[Design, int]] = {
     "contexts": (Design(contexts=4), 16),
     "actions": (Design(actions=4), 14),
     "offers": (Design(actions=4, offered=2), 14),
-    **{f"without-{name}": (Design(unlisted=name), 6) for name in SIZES if name != "asymmetry"},
-}
+    "five": (Design(listed=FIVE), 6),
+    "broad": (Design(listed=BROAD), 6),
+    "fictive": (Design(shown=USUAL), 6),
+    "generalisation": (
+        Design(contexts=4, listed=(*USUAL, "generalisation"), shown=(*FIVE, "generalisation")), 6,
+    ),
+    "together": (Design(prevalence="together", joined=True), 6),
+    "apart": (Design(prevalence="together"), 6),
+    **{
+        f"without-{name}": (Design(unlisted=name), 6)
+        for name in SIZES if name not in ("asymmetry", "generalisation")
+    },
+}  # fmt: skip
+GROUPS = 8  # studies of two groups
 
 
 @dataclass
@@ -82,15 +103,19 @@ class Outcomes:
 def people(design: Design, rng: np.random.Generator) -> tuple[dict[str, Floats], dict[str, float]]:
     """Sizes of everybody (0: not shown), and how common each mechanism is."""
     sizes, planned = {}, {}
+    half = rng.random(PEOPLE) < 0.5
     for name, (low, high) in SIZES.items():
-        listed = name in FIVE
-        share = {"three": rng.choice([0.0, 0.3, 1.0]), "beta": rng.beta(0.5, 0.5), "graded": 1.0}[
+        three = rng.choice([0.0, 0.3, 1.0])
+        share = {"three": three, "beta": rng.beta(0.5, 0.5), "graded": 1.0, "together": 0.5}[
             design.prevalence
         ]
-        share = (share if listed else 0.0) if name != design.unlisted else 1.0
+        share = (share if name in design.shown else 0.0) if name != design.unlisted else 1.0
         size = rng.uniform(0.0 if design.prevalence == "graded" else low, high, PEOPLE)
         sign = np.where(rng.random(PEOPLE) < PLUS.get(name, 1.0), 1.0, -1.0)
-        sizes[name] = size * sign * (rng.random(PEOPLE) < share)
+        shows = rng.random(PEOPLE) < share
+        if design.prevalence == "together" and name in design.shown:
+            shows = half
+        sizes[name] = size * sign * shows
         planned[name] = float(share)
     return sizes, planned
 
@@ -154,6 +179,10 @@ def played(design: Design, sizes: Mapping[str, Floats], rng: np.random.Generator
         q[who, c] += np.where(offered[:, t], step * other, 0.0)
         q += sizes["forgetting"][:, None, None] * (rest[:, None, None] - q)
         q[who, c, k] = new
+        for o in range(design.contexts):  # all are alike
+            error = r - q[who, o, k]
+            step = sizes["generalisation"] * np.where(error > 0, up, down) * (o != c)
+            q[who, o, k] += step * error
         trace[who, c] += 0.2 * ((np.arange(a) == k[:, None]) - trace[who, c])
         last = k
         action[:, t], reward[:, t] = k, r
@@ -199,16 +228,16 @@ def study_of(design: Design, seed: int, out: Outcomes) -> None:
     rng = np.random.default_rng(seed)
     sizes, planned = people(design, rng)
     study = played(design, sizes, rng)
-    names = [name for name in FIVE if name != design.unlisted]
+    names = [name for name in design.listed if name != design.unlisted]
     start = process_time()
-    work = Work.of(study, names, (), (), {}, "delta", None)
-    kept: list[Tables] = []
-    found = work.found(False, seed, 1, None, Nowhere(), True, kept)
+    work = Work.of(study, names, (), (), {}, "delta", None, design.joined)
+    kept: list[Tables | Jumps] = []
+    found = work.found(seed, 1, None, Nowhere(), True, kept)
     out.seconds.append(process_time() - start)
     out.alarm.append(bool(found.missing["alarm"].any()))
     if design.unlisted:
         return
-    bic = by_bic(kept[0])
+    bic = by_bic(kept[0]) if isinstance(kept[0], Tables) else np.full(len(names), np.nan)
     for j, part in enumerate(found.parts):
         name, row = part.name, found.mechanisms.row(j, named=True)
         size, truth = np.abs(sizes[name]), float((sizes[name] != 0).mean())
@@ -224,7 +253,7 @@ def study_of(design: Design, seed: int, out: Outcomes) -> None:
         out.bic.append(float(bic[j]))
         for key in ("share", "lower", "upper"):
             getattr(out, key).append(row[key])
-        if row.get("beyond") is not None:
+        if row.get("beyond") is not None and name in SMALLEST:
             beyond = float((size > SMALLEST[name]).mean())
             out.beyond.append(row["beyond_lower"] - 1e-9 <= beyond <= row["beyond_upper"] + 1e-9)
         told = found.learners.filter(mechanism=name)["probability"]
@@ -240,7 +269,7 @@ def outcomes(name: str, studies: int, seed: int) -> Outcomes:
     return out
 
 
-def _rate(found: Sequence[bool] | Floats) -> tuple[float, float]:
+def _rate(found: Sequence[bool] | Bools) -> tuple[float, float]:
     n = max(len(found), 1)
     rate = float(np.sum(found)) / n
     return rate, float(np.sqrt(max(rate * (1 - rate), 0.25 / n) / n))
@@ -295,9 +324,45 @@ def figures(name: str, out: Outcomes) -> list[Row]:
             gap = abs(rate - stated[mine].mean())
             add(f"people told {stated[mine].mean():.2f} ({mine.sum()})", rate, error, "within .12",
                 gap <= 0.12)  # fmt: skip
-    seconds, timed = float(np.median(out.seconds)), name == "400"
+    seconds, timed = float(np.median(out.seconds)), name == "five"  # 32 combinations
     bar, met = ("≤ 6", seconds <= 6) if timed else ("", None)
     add("seconds of processor time (median)", seconds, 0.0, bar, met)
+    return rows
+
+
+def groups(studies: int, seed: int) -> list[Row]:
+    """Two groups of 20 that differ in one mechanism, which only the second shows."""
+    false, hits, covered = [], [], []
+    for k in range(studies):
+        rng = np.random.default_rng(seed + k)
+        sizes, _ = people(Design(), rng)
+        name = ("stickiness", "forgetting")[k % 2]
+        size = rng.uniform(SIZES[name][0], SIZES[name][1], PEOPLE)
+        second = np.arange(PEOPLE) >= PEOPLE // 2
+        sizes[name] = size * second
+        study = played(Design(), sizes, rng)
+        named = pl.DataFrame(
+            {"learner": study.learners, "group": np.where(second, "b", "a").tolist()}
+        )
+        found = compare_mechanisms(
+            study, "group", named, seed + k, 1, parts=USUAL, base="delta"
+        ).differences
+        for row in found.iter_rows(named=True):
+            shows = sizes[row["mechanism"]] != 0
+            truth = float(shows[~second].mean() - shows[second].mean())
+            differs = not row["lower"] <= 0 <= row["upper"]
+            if row["mechanism"] == name:
+                hits.append(differs)
+            else:
+                false.append(differs)
+            covered.append(row["lower"] - 1e-9 <= truth <= row["upper"] + 1e-9)
+    rows = []
+    for what, some in (
+        ("difference of 100 points found", hits), ("wrongly a difference", false),
+        ("coverage of the sample's difference", covered),
+    ):  # fmt: skip
+        rate, error = _rate(some)
+        rows.append(Row(f"groups: {what} ({len(some)})", f"{rate:.3f} ± {error:.3f}", "", "", None))
     return rows
 
 
@@ -310,12 +375,15 @@ def run(quick: bool) -> list[Row]:
         found = outcomes(name, 2 if quick else studies, SEED + 1_000 * number)
         note(f"{name}: {len(found.alarm)} studies")
         rows += figures(name, found)
-    return rows
+    return rows if quick else rows + groups(GROUPS, SEED + 900_000)
 
 
 def main() -> None:
     name, studies, seed = sys.argv[1], *map(int, sys.argv[2:4])
-    for row in figures(name, outcomes(name, studies, seed)):
+    rows = (
+        groups(studies, seed) if name == "groups" else figures(name, outcomes(name, studies, seed))
+    )
+    for row in rows:
         print(row.what, row.figure, row.bar, row.met, sep="\t", flush=True)
 
 

@@ -9,7 +9,10 @@ import polars as pl
 import pytest
 
 import howlearn as hl
+from howlearn.analyses.mechanism_jumps import Jumps
 from howlearn.analyses.mechanism_space import BASES, PLACES, Space, data_of
+from howlearn.analyses.mechanism_tables import Tables
+from howlearn.analyses.mechanisms import Work
 from howlearn.core.rule import Parameter, Size
 from howlearn.core.study import Study
 from howlearn.models.adjustments import Adjustment, Part
@@ -226,6 +229,39 @@ def test_what_is_missing_is_named_and_what_it_passes_for_is_withheld() -> None:
 def test_asymmetry_is_told_only_beside_what_passes_for_it(sticky: Study) -> None:
     found = hl.mechanisms(sticky, ["asymmetry", "stickiness"], base="delta", tests=False)
     assert "forgetting, bias and lapse are not listed" in row(found, "asymmetry")["withheld"]
+
+
+def test_more_parts_than_tables_hold(sticky: Study) -> None:
+    found = hl.mechanisms(sticky, also=["trace", "attention", "drift"], seed=1, tests=False)
+    assert len(found.parts) == 9
+    at = row(found, "stickiness")
+    assert at["lower"] > 0.1
+    assert all(row(found, name)["lower"] <= 0.1 for name in ("lapse", "forgetting", "fictive"))
+    assert found.combinations["share"].sum() <= 1.0 + 1e-9
+    who = found.learners.filter(mechanism="stickiness")["probability"].to_numpy()
+    assert who[:10].mean() > who[10:].mean() + 0.2
+    assert "only the delta rule" in found.notes[0]
+    assert "reversible-jump" in " ".join(found.method_sentences)
+
+
+def test_jumps_find_what_tables_find(sticky: Study) -> None:
+    work = Work.of(sticky, ["stickiness", "lapse", "bias"], (), (), {}, "delta", None)
+    given = (work.space, data_of(work.study), work.space.own(work.study), 1)
+    tables, jumps = (kind(*given).sampled(False, 3) for kind in (Tables, Jumps))
+    near = np.abs(tables.shares.mean(axis=0) - jumps.shares.mean(axis=0))
+    assert near.max() < 0.12
+    assert np.abs(tables.probability - jumps.probability).mean() < 0.06
+    assert np.corrcoef(tables.probability.ravel(), jumps.probability.ravel())[0, 1] > 0.97
+
+
+def test_jumps_give_back_the_prior_where_nothing_is_told(sticky: Study) -> None:
+    work = Work.of(sticky, ["stickiness", "lapse", "asymmetry"], (), (), {}, "delta", None)
+    none = replace(work.study, scored=np.zeros(len(work.study.scored), bool))
+    jumps = Jumps(work.space, data_of(none), work.space.own(none), 1).sampled(False, 3)
+    assert jumps.shares.mean(axis=0) == pytest.approx([0.5, 0.5, 0.5], abs=0.1)
+    assert jumps.shares.std(axis=0) == pytest.approx(0.354, abs=0.06)  # of Beta(½, ½)
+    typical = np.exp(jumps.location.mean(axis=0)[1:])  # above their floors
+    assert typical == pytest.approx([0.67, 0.96], abs=0.12)
 
 
 def test_which_base_people_follow() -> None:

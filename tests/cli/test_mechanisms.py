@@ -9,7 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from howlearn.models.adjustments import Part
+from howlearn.analyses.mechanism_space import Space
+from howlearn.analyses.mechanism_tables import Tables
+from howlearn.models.adjustments import Part, Stickiness
 
 COLUMNS = (
     "mechanism share lower upper beyond beyond_lower beyond_upper typical spread sign withheld"
@@ -99,29 +101,102 @@ def test_a_part_of_ones_own_is_typed(run, file) -> None:
 
 
 def test_bad_input_leaves_nothing(run, file) -> None:
-    pl.read_csv(file).filter(pl.col("learner").is_in(["a1", "b9"])).write_csv("few.csv")
+    frame = pl.read_csv(file)
+    frame.filter(pl.col("learner").is_in(["a1", "b9"])).write_csv("few.csv")
+    frame.drop("reward").write_csv("unpaid.csv")
+    frame.with_columns(reward=pl.lit(1.0)).write_csv("same.csv")
+    frame.with_columns(action=pl.lit("L")).write_csv("one.csv")
+    idle = OWN.replace("out[0] += theta[0]", "").replace("first-action", "idle")
+    Path("idle.py").write_text(idle)
+    excluding = 'title = "alone"\n    excludes = ("stickiness",)\n    #'
+    Path("alone.py").write_text(OWN.replace("title =", excluding).replace("first-action", "alone"))
+    more = [word for name in ("trace", "attention", "drift") for word in ("--also", name)]
     wrong = [
         (("few.csv",), "there are 2 learners: at least 5 are needed"),
+        (("unpaid.csv",), "no outcome"),
+        (("same.csv",), "every outcome is 1, so nobody can learn from them"),
+        (("one.csv",), "found one action only (L)"),
         ((file, "--mechanism", "memory"), "there is no mechanism 'memory'"),
         ((file, "--smallest", "lapse=2"), "must lie between 0 and 1, got 2"),
+        ((file, "--smallest", "stickiness=0"), "must lie between 0 and 20, got 0"),
         ((file, "--smallest", "lapse"), "write a mechanism and a size"),
+        ((file, "--smallest", "trace=1"), "trace was given, which is not among the mechanisms"),
         ((file, "--mechanism", "pavlovian"), "these data cannot show pavlovian"),
+        ((file, "--mechanism", "generalisation"), "it needs more than one context"),
+        ((file, "--mechanism", "idle.py:SecondBest"), "these data cannot show idle"),
+        ((file, "--also", "alone.py:SecondBest"), "alone and stickiness exclude each other"),
+        ((file, "--mechanism", "lapse", "--without", "lapse"), "lapse is named twice"),
         ((file, "--cells", "q-learning"), "not a model with a partition"),
         ((file, "--mechanism", "asymmetry", "--base", "gradient"), "cannot be put on a gradient"),
+        ((file, "--together", *more), "of 8 mechanisms at most, and there are 9: name fewer"),
     ]
     for words, said in wrong:
         ran = run("mechanisms", *words)
+        for name in ("idle", "alone"):
+            if name in Part.registry:
+                Part.registry.forget(name)
         assert ran.status == 2, words
         assert said in " ".join(ran.err.split()), ran.err
         assert not Path("mechanisms").exists()
 
 
+def test_a_run_that_was_stopped_goes_on(run, file, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("mechanisms", file, "--mechanism", "stickiness", "--base", "delta")
+    assert run(*words, "--out", "whole").status == 0
+    drawn, searched = Tables.sampled, []
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Tables, "sampled", stopped)
+    assert run(*words).status == 130
+    assert not Path("mechanisms/mechanisms.csv").exists()
+    monkeypatch.setattr(Tables, "sampled", drawn)
+    kernel = Space((Stickiness,), ("delta rule",), 2, {}).kernel()
+    monkeypatch.setattr(kernel, "tops", lambda *_: searched.append(1))
+    assert run(*words).status == 0
+    assert not searched  # tops are known
+    one, two = (Path(folder, "mechanisms.csv").read_bytes() for folder in ("whole", "mechanisms"))
+    assert one == two
+
+
+def test_the_panel_of_the_report(run, file) -> None:
+    assert run("select", file, "--out", "results", "--model", "OnePerItem").status == 0
+    words = ("mechanisms", file, "--mechanism", "stickiness", "--base", "delta")
+    assert run("report", "results", "-o", "before.html").status == 0
+    assert "What do these people do when they learn?" not in Path("before.html").read_text()
+    assert run(*words, "--out", "results/mechanisms").status == 0
+    assert run("report", "results", "-o", "after.html").status == 0
+    page = Path("after.html").read_text()
+    assert "What do these people do when they learn?" in page
+    share = pl.read_csv("results/mechanisms/mechanisms.csv")["share"][0]
+    assert str(share)[:6] in page  # the data of the chart
+
+
+def test_groups_are_told_what_is_missing(run, file) -> None:
+    words = ("mechanisms", file, "--mechanism", "lapse", "--base", "delta", "--keep", "group")
+    assert run(*words).status == 0
+    missing = pl.read_csv("mechanisms/missing.csv")
+    assert "stickiness" in missing.filter("alarm")["mechanism"].to_list()
+    ran = run("compare", "mechanisms", "--group", "group")
+    assert ran.status == 0, ran.err
+    said = " ".join(Path("mechanisms/compare/comparison.txt").read_text().split())
+    assert "groups may differ in that, not in what is told here" in said
+
+
 def test_a_plan(run) -> None:
-    ran = run("plan", "--mechanisms", "--task", "shepard-1", "--trials", "60", "--learners", "6",
-              "--simulated", "6")  # fmt: skip
+    words = ("plan", "--mechanisms", "--task", "shepard-1", "--trials", "60", "--learners", "6",
+             "--simulated", "6")  # fmt: skip
+    ran = run(*words)
     assert ran.status == 0, ran.err
     found = pl.read_csv("plan/mechanism-plan.csv")
     assert {*found["prevalence"]} == {0.0, 0.3, 1.0}
     assert found["found"].is_between(0, 1).all()
     assert "stickiness" in found["mechanism"].to_list()
     assert run("plan", "--mechanisms", "--task", "shepard-1", "--learners", "3").status == 2
+    part = next(Path("plan/parts").rglob("*study*"))
+    part.unlink()
+    before = Path("plan/mechanism-plan.csv").read_bytes()
+    Path("plan/mechanism-plan.csv").unlink()
+    assert run(*words).status == 0  # that study only is made again
+    assert Path("plan/mechanism-plan.csv").read_bytes() == before

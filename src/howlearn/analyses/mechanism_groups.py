@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from howlearn.core.text import listed
 from howlearn.models.user_code import named_part
 from howlearn.results.analysis import Analysis, Listing, Sentence
 from howlearn.results.inputs import recorded_mechanisms
+from howlearn.runs.folder import read_table, there
 from howlearn.runs.parts import Progress
 
 LEVEL = 0.95
@@ -176,10 +177,19 @@ def compare_folder(
 ) -> MechanismComparison:
     """The same, of what ``howlearn mechanisms`` left in a folder."""
     study, cells, options = recorded_mechanisms(folder)
-    return compare_mechanisms(
+    found = compare_mechanisms(
         study, column, groups, seed, progress=progress, cells=cells,
         parts=[named_part(name) for name in options["mechanism"]],
         also=[named_part(name) for name in options["also"]], without=options["without"],
         smallest=parse_sizes(options["smallest"]), together=options["together"],
         base=options["base"],
     )  # fmt: skip
+    missing = read_table(folder, "missing") if there(folder, "missing") else pl.DataFrame()
+    lost = missing.filter("alarm")["mechanism"].to_list() if len(missing) else []
+    if not lost:
+        return found
+    said = (
+        f"{listed(lost)} {'is' if len(lost) == 1 else 'are'} not among the mechanisms, and would "
+        "explain these choices better: groups may differ in that, not in what is told here"
+    )
+    return replace(found, remarks=(*found.remarks, said))

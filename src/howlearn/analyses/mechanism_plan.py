@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from howlearn.analyses.completeness import Nowhere
+from howlearn.analyses.completeness import Nowhere, Store
 from howlearn.analyses.mechanism_space import Data, Space, data_of
 from howlearn.analyses.mechanisms import FEWEST, Work, check_study
 from howlearn.core.arrays import Floats, Ints
@@ -25,6 +25,7 @@ PREVALENCES = (0.0, 0.3, 1.0)
 FOUND = 0.1  # a share above which the interval must lie
 STREAM = 34  # of random numbers
 TARGET = 0.8
+TRIALS, LEARNERS = (100, 200, 400), (20, 40)  # that are tried, unless others are named
 MOST_NUMBERS = 4  # of trials, and of learners, that are tried unless they are named one by one
 
 
@@ -96,14 +97,22 @@ def some_of(numbers: Sequence[int]) -> tuple[int, ...]:
     return tuple(numbers[i] for i in at)
 
 
+def check_people(learners: Sequence[int]) -> None:
+    """Refuse numbers of learners that mechanisms cannot be seen in."""
+    if min(learners, default=0) < FEWEST:
+        raise HowlearnError(f"a plan for mechanisms needs at least {FEWEST} learners")
+
+
 def plan_mechanisms(
     task: Task | str,
-    trials: Sequence[int] = (100, 200, 400),
-    learners: Sequence[int] = (20, 40),
+    trials: Sequence[int] = TRIALS,
+    learners: Sequence[int] = LEARNERS,
     simulated: int = 200,
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
+    *,
+    store: Store | None = None,
 ) -> MechanismPlan:
     """Simulated studies in a task, of people who show each mechanism or not.
 
@@ -111,45 +120,60 @@ def plan_mechanisms(
     many studies of each design that about ``simulated`` learners take part.
     """
     task = Task.load(task) if isinstance(task, str) else task
-    if not len(trials) or not len(learners) or min(learners) < FEWEST:
-        raise HowlearnError(f"a plan for mechanisms needs at least {FEWEST} learners")
+    check_people(learners)
+    store = store or Nowhere()
     cells = [(n, m) for n in learners for m in trials]
-    rows, absent = [], {}
+    studies = [max(len(PREVALENCES), -(-simulated // n)) for n, _ in cells]
+    rows, absent, done = [], _absent(task, min(learners), min(trials), seed), 0
     for number, (n, m) in enumerate(cells):
-        studies = max(len(PREVALENCES), -(-simulated // n))
-        found: dict[tuple[str, float], list[bool]] = {}
-        for s in range(studies):
-            work, truth, told = _one(task, n, m, s, (seed, number), threads)
-            absent = dict(work.absent)
-            for j, part in enumerate(work.space.parts):
-                found.setdefault((part.name, float(truth[j])), []).append(bool(told[j] > FOUND))
+        each = []
+        for s in range(studies[number]):
+            name = f"study-{n}-{m}-{s}"
+            known = store.known(name)
+            if known is None:
+                known = _one(task, n, m, s, (seed, number), threads)
+                store.remember(name, known)
+            each.append(known)
+            done += 1
             if progress:
-                progress(number * studies + s + 1, len(cells) * studies)
-        for (name, share), hits in sorted(found.items()):
+                progress(done, sum(studies))
+        found = pl.concat(each).group_by("mechanism", "prevalence").agg("found")
+        for name, share, hits in found.sort("mechanism", "prevalence").iter_rows():
             rate, k = float(np.mean(hits)), len(hits)
             error = float(np.sqrt(max(rate * (1 - rate), 0.25 / k) / k))
             rows.append((n, m, name, share, rate, error, k))
     return MechanismPlan(of("mechanism-plan", "plan-mechanisms").of_rows(rows), absent)
 
 
-def _one(
-    task: Task, n: int, trials: int, number: int, seeds: tuple[int, int], threads: int | None
-) -> tuple[Work, Floats, Floats]:
-    """A simulated study: how common mechanisms are, and lower ends of their intervals."""
-    seed = int(np.random.SeedSequence([*seeds, STREAM, number]).generate_state(1)[0])
+def _shown(task: Task, n: int, trials: int, seed: int) -> tuple[Work, Floats]:
+    """What people are shown in a task, and what every action would earn."""
     shown = simulate(task, "q-learning", {"alpha": 0.3, "beta": 0.0}, n, trials, seed, forgone=True)
     assert shown.forgone is not None
     gains = np.where(np.isnan(shown.forgone), shown.reward[:, None], shown.forgone)
     study = replace(shown, forgone=None)
     check_study(study)
     work = Work.of(study, (), (), (), {}, "delta", None)
+    return work, gains[trials_of(study, work.order)]
+
+
+def _absent(task: Task, n: int, trials: int, seed: int) -> dict[str, str]:
+    return dict(_shown(task, n, trials, seed)[0].absent)
+
+
+def _one(
+    task: Task, n: int, trials: int, number: int, seeds: tuple[int, int], threads: int | None
+) -> pl.DataFrame:
+    """A simulated study: how common mechanisms are, and whether they were found."""
+    seed = int(np.random.SeedSequence([*seeds, STREAM, number]).generate_state(1)[0])
+    work, gains = _shown(task, n, trials, seed)
     shares = np.array([PREVALENCES[(number + j) % 3] for j in range(len(work.space.parts))])
-    made = _played(work, gains[trials_of(study, work.order)], shares, seed)
+    made = _played(work, gains, shares, seed)
     work = replace(work, study=made)
     tables = work.tables(seed, threads, Nowhere(), lambda share: None)
     draws = tables.sampled(False, seed % 2**31)
     lower = np.quantile(draws.shares, 0.025, axis=0)
-    return work, shares, lower
+    names = [part.name for part in work.space.parts]
+    return pl.DataFrame({"mechanism": names, "prevalence": shares, "found": lower > FOUND})
 
 
 def _played(work: Work, gains: Floats, shares: Floats, seed: int) -> Study:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from howlearn.analyses.mechanism_space import MOST_PARTS
 from howlearn.core.arrays import Floats
 from howlearn.core.text import listed, many
 from howlearn.models.adjustments import BASES, Part
@@ -85,14 +86,6 @@ class Mechanisms(Analysis):
                 f"{listed(short)} can be told of all or of nobody only: shares in between are "
                 "uncertain, and nothing is said of single learners."
             )
-        names, tested = {part.name for part in self.parts}, self.missing["mechanism"].to_list()
-        for name, part in known_mechanisms().items():
-            alike = [each for each in part.passes_for if each in names]
-            if part.unseen and name in tested and alike:
-                told.append(
-                    f"{name} is not listed, can pass for {listed(alike)}, and is rarely seen to be "
-                    f"missing: if it is plausible here, add --also {name}."
-                )
         return told
 
     @property
@@ -145,21 +138,25 @@ class Mechanisms(Analysis):
             if self.about["together"]
             else "an independent share per part (prior Beta(1/2, 1/2))"
         )
+        how = (
+            "Learners gained and lost parts one at a time (reversible-jump sampling, two chains)."
+            if len(self.parts) > MOST_PARTS
+            else "Likelihoods were integrated by importance sampling around each learner's optimum "
+            "and from the population; shares and sizes were drawn by Gibbs sampling."
+        )
         sizes = ", ".join(f"{name} {size:g}" for name, size in self.smallest.items())
         found = [
             f"Learners were described by a {' or a '.join(bases)} with parts that a learner shows "
             f"or not: {listed(parts)}. All combinations competed, with one population distribution "
             f"per parameter, wherever it appears, and {shares}.",
-            "Likelihoods were integrated by importance sampling around each learner's optimum and "
-            "from the population; shares and sizes were drawn by Gibbs sampling. Shares are those "
-            "of the observed learners, with 95% credible intervals.",
+            f"{how} Shares are those of the observed learners, with 95% credible intervals.",
             f"The smallest sizes of interest were: {sizes}.",
         ]
         if len(self.missing):
             names = listed(self.missing["mechanism"].to_list())
             found.append(
-                f"Efficient scores of parts that were not listed ({names}) were compared with a "
-                "parametric bootstrap of the fitted learners."
+                f"What parts that were not listed ({names}) would add to the likelihood at usual "
+                "sizes was compared with a parametric bootstrap of the fitted learners."
             )
         return found
 

@@ -142,6 +142,8 @@ class Space:
     bases: tuple[str, ...]
     n_actions: int
     smallest_sizes: Mapping[str, float]
+    # Models that are looked at, as (base, parts shown); empty: all combinations
+    some: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
     @cached_property
     def quantities(self) -> list[tuple[str, Size]]:
@@ -198,15 +200,16 @@ class Space:
     @cached_property
     def models(self) -> tuple[Ints, Ints, Bools]:
         """Base of every model, which parts it shows (last: a gradient bandit), which it could."""
-        rows = []
-        for b, base in enumerate(self.bases):
-            can = [base in part.bases for part in self.parts]
-            for shows in product(*((0, 1) if yes else (0,) for yes in can)):
-                rows.append((b, shows, can))
-        both = [[b] for b, *_ in rows] if len(self.bases) > 1 else [[] for _ in rows]
-        shown = [[*shows, *more] for (_, shows, _), more in zip(rows, both, strict=True)]
-        able = [[*can, *map(bool, [1] * len(both[0]))] for _, _, can in rows]
-        codes = [BASES.index(self.bases[b]) for b, *_ in rows]
+        can = [[base in part.bases for part in self.parts] for base in self.bases]
+        rows = self.some or [
+            (b, shows)
+            for b in range(len(self.bases))
+            for shows in product(*((0, 1) if yes else (0,) for yes in can[b]))
+        ]
+        both = len(self.bases) > 1
+        shown = [[*shows, *[b] * both] for b, shows in rows]
+        able = [[*can[b], *[True] * both] for b, _ in rows]
+        codes = [BASES.index(self.bases[b]) for b, _ in rows]
         return np.array(codes), np.array(shown, np.int64), np.array(able, np.bool_)
 
     @cached_property
@@ -327,9 +330,4 @@ def checked_parts(
     chosen = {*(named or usual), *more}
     if not chosen:
         raise HowlearnError("there is no mechanism to look for: all were left out")
-    if len(chosen) > MOST_PARTS:
-        raise HowlearnError(
-            f"{len(chosen)} mechanisms are too many to look at all combinations of: name at most "
-            f"{MOST_PARTS}"
-        )
     return tuple(part for name, part in known.items() if name in chosen), absent

@@ -7,14 +7,17 @@ sampler that only reweighs these points gives shares and sizes with all doubt.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from howlearn.analyses.mechanism_space import Data, Space
-from howlearn.core.arrays import Floats, Ints
+from howlearn.core.arrays import Bools, Floats, Ints
+from howlearn.engine import compile as compiled
 from howlearn.engine.search import filling
 from howlearn.runs.parts import in_threads
 
@@ -37,6 +40,15 @@ class Population:
     plus: Floats  # share of positive signs
     shares: Floats  # [part, and the base]
 
+    @classmethod
+    def usual(cls, space: Space) -> Population:
+        """Wide, before anything is known."""
+        prior = space.prior
+        return cls(
+            prior[:, 0].copy(), 1.3 * prior[:, 1] ** 2 + prior[:, 3] ** 2,
+            np.full(len(prior), 0.5), np.full(len(space.parts) + (len(space.bases) > 1), 0.5),
+        )  # fmt: skip
+
     def normal(self, space: Space) -> tuple[Floats, Floats]:
         """Mean and variance of coordinates; of what is signed, not of its logarithm."""
         mean, variance = self.mean.copy(), self.variance.copy()
@@ -58,8 +70,8 @@ def log_prior(space: Space, shares: Floats) -> Floats:
 
 
 @dataclass(eq=False)
-class Tables:
-    """Sizes [learner, point, quantity] with log-weights, of all models."""
+class Tops(ABC):
+    """Where every learner's models have their tops."""
 
     space: Space
     data: Data
@@ -68,34 +80,27 @@ class Tables:
     threads: int | None = None
     step: Callable[[float], None] = lambda share: None
     kept: Callable[[str, Callable[[], Floats]], Floats] = lambda name, make: make()
-    blocks: list[tuple[Any, ...]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.kernel = self.space.kernel()
-        n, space = len(self.data), self.space
-        n_models, d = space.on_coordinates.shape
+        self.chains = compiled.mechanisms()  # what needs no parts of the user is compiled once
+        n, (n_models, d) = len(self.data), self.space.on_coordinates.shape
         self.top, self.root = np.zeros((n, n_models, d)), np.zeros((n, n_models, d, d))
-        self.x = np.empty((n, 0, d))
-        self.model = np.empty(0, np.int64)
-        self.value = np.empty((n, 0))
-        prior = space.prior
-        self.start = Population(
-            prior[:, 0].copy(), 1.3 * prior[:, 1] ** 2 + prior[:, 3] ** 2,
-            np.full(len(prior), 0.5), np.full(space.models[1].shape[1], 0.5),
-        )  # fmt: skip
+        self.start = Population.usual(self.space)
         self._tops(self.start, first=True)
-        self.step(0.4)
-        self._local(FIRST, 1)
-        self._weigh()
-        self.population = self.maximised()
-        self.step(0.5)
-        self._tops(self.population, first=False)
-        self.step(0.7)
-        self._local(LOCAL, 2)
-        self._drawn(DRAWN, 3)
-        self._weigh()
-        self.step(0.9)
-        self.population = self.maximised()
+
+    @property
+    @abstractmethod
+    def population(self) -> Population:
+        """What was found of all learners together."""
+
+    @abstractmethod
+    def best(self) -> tuple[Bools, Ints, Floats]:
+        """Every learner's most probable model: its coordinates, its base, and its top."""
+
+    @abstractmethod
+    def sampled(self, together: bool = False, seed: int = 0) -> Draws:
+        """Shares and sizes with all doubt."""
 
     def in_blocks(self, work: Callable[[Ints], None]) -> None:
         """By threads; the first learner alone, since what is compiled is compiled then."""
@@ -126,6 +131,36 @@ class Tables:
             root.reshape(self.root.shape).copy(),
         )
 
+
+@dataclass(eq=False)
+class Tables(Tops):
+    """Sizes [learner, point, quantity] with log-weights, of all models."""
+
+    blocks: list[tuple[Any, ...]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        n, d = len(self.data), self.top.shape[2]
+        self.x = np.empty((n, 0, d))
+        self.model = np.empty(0, np.int64)
+        self.value = np.empty((n, 0))
+        self.step(0.4)
+        self._local(FIRST, 1)
+        self._weigh()
+        self.em = self.maximised()
+        self.step(0.5)
+        self._tops(self.population, first=False)
+        self.step(0.7)
+        self._local(LOCAL, 2)
+        self._drawn(DRAWN, 3)
+        self._weigh()
+        self.step(0.9)
+        self.em = self.maximised()
+
+    @property
+    def population(self) -> Population:
+        return self.em
+
     def _uniform(self, points: int, d: int, stream: int) -> Floats:
         """[learner, model and point, d]: a set that fills the cube, shifted for each of both."""
         n, n_models, _ = self.top.shape
@@ -148,7 +183,7 @@ class Tables:
         model = np.repeat(np.arange(self.top.shape[1]), points)
         x = np.zeros_like(z)
         about = (space.on_coordinates, self.top, self.root, STRETCH)
-        self.in_blocks(lambda who: self.kernel.spread_out(z, model, *about, who, x))
+        self.in_blocks(lambda who: self.chains.spread_out(z, model, *about, who, x))
         self._add(x, model)
         self.blocks.append((points, "tops", self.top.copy(), self.root.copy()))
 
@@ -203,7 +238,7 @@ class Tables:
         jacobian, density = np.zeros(shape), np.full(shape, -np.inf)
         measured = (space.on, space.first, space.kinds, space.area)
         self.in_blocks(
-            lambda who: self.kernel.sizes(
+            lambda who: self.chains.sizes(
                 self.x, model, *measured, who, self.y, self.positive, jacobian
             )
         )
@@ -212,11 +247,11 @@ class Tables:
             found = np.empty(shape)
             if kind == "tops":
                 ons = (self.x, model, space.on_coordinates, *about, STRETCH)
-                self.in_blocks(lambda who: self.kernel.around_tops(*ons, who, found))  # noqa: B023
+                self.in_blocks(lambda who: self.chains.around_tops(*ons, who, found))  # noqa: B023
                 found += jacobian
             else:
                 known = (self.y, self.positive, model, space.on, space.kinds, *about)
-                self.in_blocks(lambda who: self.kernel.in_population(*known, who, found))  # noqa: B023
+                self.in_blocks(lambda who: self.chains.in_population(*known, who, found))  # noqa: B023
             np.logaddexp(density, found + np.log(points / total), out=density)
         weight = self.value - density - np.log(total)
         self.log_weight = np.where(np.isfinite(weight), weight, -1e300)
@@ -227,9 +262,9 @@ class Tables:
         density = np.empty(self.value.shape)
         about = (self.y, self.positive, self.model, space.on, space.kinds)
         told = (at.mean, np.sqrt(at.variance), at.plus)
-        self.in_blocks(lambda some: self.kernel.in_population(*about, *told, some, density))
+        self.in_blocks(lambda some: self.chains.in_population(*about, *told, some, density))
         weight = np.empty(self.value.shape)
-        evidence = self.kernel.weigh(self.log_weight, density, self.model, prior, weight)
+        evidence = self.chains.weigh(self.log_weight, density, self.model, prior, weight)
         return weight, evidence
 
     def maximised(self, rounds: int = 60) -> Population:
@@ -244,7 +279,7 @@ class Tables:
         before = -np.inf
         for turn in range(rounds):
             weight, evidence = self.likely(at, log_prior(space, at.shares))
-            self.kernel.moments(self.y, self.positive, self.model, space.on, weight, found, uses)
+            self.chains.moments(self.y, self.positive, self.model, space.on, weight, found, uses)
             common = uses.sum(axis=0)
             yes, all_of = (common[:, None] * (shows * can)).sum(axis=0), common @ can
             count, total, squares, positive = found.T
@@ -259,8 +294,16 @@ class Tables:
             before = evidence
         return at
 
-    def sampled(self, together: bool = False, seed: int = 0, who: Ints | None = None) -> Draws:
-        """Shares and sizes with all doubt, of everybody or of some learners."""
+    def best(self) -> tuple[Bools, Ints, Floats]:
+        """Every learner's most probable model: its coordinates, its base, and its top."""
+        prior = log_prior(self.space, self.population.shares)
+        weight, _ = self.likely(self.population, prior)
+        model = (weight @ np.eye(len(prior))[self.model]).argmax(axis=1)
+        top = self.top[np.arange(len(model)), model].copy()
+        return self.space.on_coordinates[model], self.space.models[0][model], top
+
+    def sampled(self, together: bool = False, seed: int = 0) -> Draws:
+        """By reweighing points."""
         space, at = self.space, self.population
         _, shows, can = space.models
         flat = np.full(len(at.shares), 0.5)
@@ -270,24 +313,26 @@ class Tables:
         for shares, wider, part in ways:
             wide = Population(at.mean, at.variance * wider, kept, shares)
             proposal += part * self.likely(wide, log_prior(space, shares))[0]
-        some = np.arange(len(self.data)) if who is None else who
-        proposal = proposal[some]
         with np.errstate(divide="ignore"):
             log_proposal = np.log(proposal)
         cumulated = np.cumsum(proposal, axis=1)
         cumulated /= cumulated[:, -1:]
-        n, (n_models, g) = len(some), space.on.shape
-        sweeps = SWEEPS if n <= MANY else FEWER
-        draws = (np.zeros((sweeps, n_models)), *(np.zeros((sweeps, g)) for _ in range(4)))
-        people = (np.zeros((n, n_models)), *(np.zeros((n, g)) for _ in range(3)))
-        self.kernel.sample(
-            np.ascontiguousarray(self.y[some]), np.ascontiguousarray(self.positive[some]),
-            np.ascontiguousarray(self.log_weight[some]), self.model, space.on, space.kinds, shows,
+        n, sweeps = len(self.data), SWEEPS if len(self.data) <= MANY else FEWER
+        draws, people = room_for_draws(space, n, sweeps)
+        self.chains.sample(
+            self.y, self.positive, self.log_weight, self.model, space.on, space.kinds, shows,
             can, cumulated, log_proposal, space.prior, space.smallest, at.mean.copy(),
             at.variance.copy(), at.plus.copy(), log_prior(space, np.clip(at.shares, 0.02, 0.98)),
             TOGETHER, together, BURN, sweeps, TRIES, seed, draws, people,
         )  # fmt: skip
         return Draws(space, n, sweeps, draws, people)
+
+
+def room_for_draws(space: Space, n: int, sweeps: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """What the samplers fill: see ``sample`` in ``engine/kernels/mechanism_chains.py``."""
+    g = len(space.quantities)
+    draws = (np.zeros((sweeps, n), np.int64), *(np.zeros((sweeps, g)) for _ in range(4)))
+    return draws, tuple(np.zeros((n, g)) for _ in range(3))
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,13 +342,27 @@ class Draws:
     space: Space
     n: int
     sweeps: int
-    draws: tuple[Floats, ...]  # see ``sample`` in ``engine/kernels/mechanism_chains.py``
+    draws: tuple[Any, ...]
     people: tuple[Floats, ...]
 
     @property
+    def masks(self) -> Ints:
+        """[draw, learner]: the parts shown, as bits; the last one is the second base."""
+        return self.draws[0]
+
+    def _shown(self, axis: int) -> Floats:
+        count = len(self.space.parts) + (len(self.space.bases) > 1)
+        return np.stack([(self.masks >> j & 1).mean(axis=axis) for j in range(count)], axis=1)
+
+    @cached_property
     def shares(self) -> Floats:
         """[draw, part, and the base]: of these learners."""
-        return self.draws[0] @ self.space.models[1] / self.n
+        return self._shown(1)
+
+    @cached_property
+    def probability(self) -> Floats:
+        """[learner, part, and the base]"""
+        return self._shown(0)
 
     @property
     def beyond(self) -> Floats:
@@ -325,18 +384,13 @@ class Draws:
         return self.draws[4][:, self.space.n_own :]
 
     @property
-    def probability(self) -> Floats:
-        """[learner, part, and the base]"""
-        return self.people[0] @ self.space.models[1] / self.sweeps
-
-    @property
     def probability_beyond(self) -> Floats:
         """[learner, part]"""
-        return self.people[1][:, self.space.n_own :] / self.sweeps
+        return self.people[0][:, self.space.n_own :] / self.sweeps
 
     @property
     def sizes(self) -> tuple[Floats, Floats]:
         """[learner, part]: the mean of scaled sizes, and of signs, where the part is shown."""
-        on = np.maximum(self.people[0] @ self.space.on[:, self.space.n_own :], 1.0)
-        scaled, sign = (each[:, self.space.n_own :] / on for each in self.people[2:])
+        on = np.maximum(self.probability[:, : len(self.space.parts)] * self.sweeps, 1.0)
+        scaled, sign = (each[:, self.space.n_own :] / on for each in self.people[1:])
         return scaled, sign

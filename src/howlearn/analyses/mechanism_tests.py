@@ -1,8 +1,8 @@
-"""Is something missing from the list? Scores of parts that are not listed, with their own null.
+"""Is something missing from the list? What parts that are not listed would add.
 
-At every learner's best model the slope of the likelihood in a part that is off says whether the
-part would help. What it would be by chance comes from doubles of the learners, who follow their
-models and are fitted again, since fitting alone biases slopes.
+Every learner's best model is fitted again with one part more. What that gains by chance comes from
+doubles of the learners, who follow their best models and are fitted in the same way. Parts are
+tried at a size that people have: some change nothing near their neutral value.
 """
 
 from __future__ import annotations
@@ -14,26 +14,28 @@ from typing import Any
 import numpy as np
 
 from howlearn.analyses.mechanism_space import Data, Space, why_not
-from howlearn.analyses.mechanism_tables import Tables, log_prior
+from howlearn.analyses.mechanism_tables import Population, Tops
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.study import Study
-from howlearn.models.adjustments import Part
+from howlearn.models.adjustments import BASES, Part
 from howlearn.models.mechanism_parts import known_mechanisms
 
 DOUBLES = 24  # studies of doubles
-LEVEL = 0.02  # of all tests together
+LEVEL = 0.04  # of all tests together
 STREAM = 31  # of random numbers
-ROUNDS = 4  # of the search for a double's top
-LEAST = 1e-6  # information without which a learner says nothing of a part
-CALM = 0.7  # a null scatters at least so much
+ROUNDS = 3  # of the search for a top
+CALM = 1.0  # nats: a null scatters at least so much
+NARROW = 0.3  # how far sizes may be from the usual one: a logit, or a share of that size
+SIGNS = (1.0, -1.0)
+SHARES = (0.02, 0.25, 0.5, 0.75, 0.98)  # of positive signs
 
 
 @dataclass(frozen=True)
 class Missing:
-    """How much a part that is not listed would help: of all learners alike, or of each apart."""
+    """How much a part that is not listed would help."""
 
     part: type[Part]
-    z: float  # of all learners together
+    z: float  # its gain, against gains of doubles
     p: float  # corrected for the number of tests
 
     @property
@@ -53,96 +55,94 @@ def unlisted(study: Study, space: Space, told: dict[str, bool]) -> tuple[type[Pa
     )  # fmt: skip
 
 
-def missing(tables: Tables, parts: Sequence[type[Part]], doubles: int = DOUBLES) -> list[Missing]:
+def missing(tables: Tops, parts: Sequence[type[Part]], doubles: int = DOUBLES) -> list[Missing]:
     """The parts that would help most, first."""
+    from scipy.special import stdtr
+
     if not parts:
         return []
-    work = _Scores(tables, parts)
-    seen = work.statistics(tables.data, work.x)
-    gains = _gains(tables.data)
-    null = np.stack([work.of_double(gains, b) for b in range(doubles)])
-    centre, spread = null.mean(axis=0), null.std(axis=0, ddof=1)
-    spread = np.maximum(spread * np.sqrt(1 + 1 / doubles), CALM * work.usual)
-    t = (seen - centre) / spread
-    found = [
-        Missing(part, float(t[0, u]), _p(t[:, u], doubles, part, len(parts)))
-        for u, part in enumerate(parts)
-    ]
+    work = _Gains(tables, parts)
+    seen = work.of(tables.data)
+    rewards = _rewards(tables.data)
+    null = np.stack([work.of_double(rewards, number) for number in range(doubles)])
+    spread = np.maximum(null.std(axis=0, ddof=1), CALM) * np.sqrt(1 + 1 / doubles)
+    z = (seen - null.mean(axis=0)) / spread
+    p = np.minimum(1.0, len(parts) * stdtr(doubles - 1, -z))
+    found = [Missing(*each) for each in zip(parts, z.tolist(), p.tolist(), strict=True)]
     return sorted(found, key=lambda each: each.p)
 
 
-def _p(t: Floats, doubles: int, part: type[Part], tests: int) -> float:
-    """Corrected for the number of tests. What has a sign may have another one in every learner:
-    then the sum of squares tells, and the sum need not."""
-    from scipy.special import stdtr
+class _Gains:
+    """What each part adds to every learner's best model, if all have it at a usual size.
 
-    p = stdtr(doubles - 1, -t[0])
-    if part.effect is not None and part.effect.kind in ("signed", "vector"):
-        p = 2 * min(2 * min(p, 1 - p), stdtr(doubles - 1, -t[1]))
-    return float(min(1.0, tests * p))
+    So one asks little of a learner, and of all together a lot.
+    """
 
+    def __init__(self, tables: Tops, parts: Sequence[type[Part]]) -> None:
+        self.tables, at = tables, tables.population
+        known, (on, self.bases, top) = tables.space, tables.best()
+        self.space = Space((*known.parts, *parts), known.bases, known.n_actions, {})
+        (n, d), d_all, g = top.shape, int(self.space.first[-1]), len(at.mean)
+        self.top = np.pad(top, ((0, 0), (0, d_all - d)))
+        mean, variance = Population.usual(self.space).normal(self.space)
+        mean[:d], variance[:d] = at.normal(known)
+        self.normal = mean, variance
+        self.parts = [slice(*self.space.first[g + u : g + u + 2]) for u in range(len(parts))]
+        # [0]: the best models themselves; then with one part more, if it can be put on them
+        self.on = np.zeros((1 + len(parts), n, d_all), np.bool_)
+        self.on[:, :, :d] = on
+        for u, part in enumerate(parts):
+            able = np.isin(self.bases, [BASES.index(base) for base in part.bases])
+            self.on[1 + u, able, self.parts[u]] = True
 
-class _Scores:
-    """Scores at every learner's best model."""
+    def of(self, data: Data) -> Floats:
+        """[part]: the log-likelihood of all learners with it, prior included, less without it."""
+        before = np.zeros(len(data))
+        x = self.top.copy()
+        self._climbed(data, 0, x, before, *self.normal)
+        found = []
+        for u, mine in enumerate(self.parts, 1):
+            gains = np.zeros((len(SIGNS), len(data)))
+            _, size = self.space.quantities[len(self.space.quantities) - len(self.parts) + u - 1]
+            kind = self.space.kinds[len(self.space.kinds) - len(self.parts) + u - 1]
+            for s in range(len(SIGNS) if kind == 2 else 1):
+                mean, variance = self.normal[0].copy(), self.normal[1].copy()
+                if kind < 3:  # else it may point anywhere
+                    mean[mine] = size.scaled(size.centre) if kind < 2 else SIGNS[s] * size.centre
+                    variance[mine] = (NARROW * (1.0 if kind < 2 else size.centre)) ** 2
+                start = np.where(self.on[u] & ~self.on[0], mean, x)
+                self._climbed(data, u, start, gains[s], mean, variance)
+            found.append(_total(gains - before if kind == 2 else gains[:1] - before))
+        return np.array(found)
 
-    def __init__(self, tables: Tables, parts: Sequence[type[Part]]) -> None:
-        self.tables, self.parts = tables, parts
-        space = tables.space
-        apart = Space(tuple(parts), space.bases[:1], space.n_actions, {})
-        n_own = apart.first[apart.n_own]
-        self.tested = tuple(np.ascontiguousarray(each[..., n_own:]) for each in apart.coded)
-        self.of_part = np.repeat(np.arange(len(parts)), np.diff(apart.first[apart.n_own :]))
-        prior = np.zeros(len(space.models[0]))
-        weight, _ = tables.likely(tables.population, prior)
-        value = np.zeros((len(tables.data), len(prior)))
-        for k in range(len(prior)):
-            value[:, k] = weight[:, tables.model == k].sum(axis=1)
-        shares = tables.population.shares
-        with np.errstate(divide="ignore"):
-            self.model: Ints = (np.log(value) + log_prior(space, shares)).argmax(axis=1)
-        self.x = tables.top[np.arange(len(self.model)), self.model].copy()
-        # How far both statistics scatter if nothing is missing: a normal, and a sum of squares
-        self.usual = np.array([[1.0], [np.sqrt(2.0 * len(self.model))]])
+    def _climbed(
+        self, data: Data, u: int, x: Floats, value: Floats, mean: Floats, variance: Floats
+    ) -> None:
+        tables, every = self.tables, np.arange(len(data))
+        about = (every, self.on[u], self.bases, self.space.coded, mean, variance)
+        told = (data.starts, data.arrays, data.world, tables.own, ROUNDS)
+        tables.in_blocks(lambda who: tables.kernel.again(x, *about, *told, who, value))
 
-    def statistics(self, data: Data, x: Floats) -> Floats:
-        """[statistic, part]: all learners together, and the sum of squares of each."""
-        tables, space = self.tables, self.tables.space
-        n, d, u = len(data), len(space.coded[0]), len(self.tested[0])
-        slope, bend = np.zeros((n, d + u)), np.zeros((n, d + u, d + u))
-        about = (self.model, space.on_coordinates, space.models[0], space.coded, self.tested)
-        told = (data.starts, data.arrays, data.world, tables.own)
-        tables.in_blocks(lambda who: tables.kernel.scores(x, *about, *told, who, slope, bend))
-        total, info, squares = (np.zeros(len(self.parts)) for _ in range(3))
-        for i in range(n):
-            on = np.flatnonzero(space.on_coordinates[self.model[i]])
-            own = bend[i][np.ix_(on, on)]
-            own += 1e-3 * np.diag(np.maximum(np.diag(own), 1e-3))
-            cross = bend[i][d:, on]
-            pull = np.linalg.solve(own, np.column_stack([slope[i, on], cross.T]))
-            score = slope[i, d:] - cross @ pull[:, 0]
-            left = np.diag(bend[i])[d:] - np.einsum("uj,ju->u", cross, pull[:, 1:])
-            for j in np.flatnonzero(left > LEAST):
-                k = self.of_part[j]
-                total[k] += score[j]
-                info[k] += left[j]
-                squares[k] += score[j] ** 2 / left[j]
-        return np.stack([total / np.sqrt(np.maximum(info, LEAST)), squares])
-
-    def of_double(self, gains: Floats, number: int) -> Floats:
-        """The statistics of doubles, fitted again."""
-        tables, space = self.tables, self.tables.space
+    def of_double(self, rewards: Floats, number: int) -> Floats:
+        """The same of doubles, who follow the best models and are fitted again."""
+        tables = self.tables
         random = np.random.default_rng([tables.seed, STREAM, number])
         data = _copied(tables.data)
-        on, bases = space.on_coordinates, space.models[0]
+        about = (self.top, np.arange(len(data)), self.on[0], self.bases, self.space.coded)
         told = (data.starts, data.arrays, data.world, tables.own)
-        tables.kernel.play(
-            self.x, self.model, on, bases, space.coded, *told, random.random(len(gains)), gains
-        )
-        x = self.x.copy()
-        mean, variance = tables.population.normal(space)
-        about = (self.model, on, bases, space.coded, mean, variance)
-        tables.in_blocks(lambda who: tables.kernel.again(x, *about, *told, ROUNDS, who))
-        return self.statistics(data, x)
+        tables.kernel.play(*about, *told, random.random(len(rewards)), rewards)
+        return self.of(data)
+
+
+def _total(gains: Floats) -> float:
+    """Over learners; where signs differ between them, at the share of signs that suits all best."""
+    if len(gains) == 1:
+        return float(gains.sum())
+    plus, minus = gains
+    return max(
+        float(np.logaddexp(np.log(share) + plus, np.log1p(-share) + minus).sum())
+        for share in SHARES
+    )
 
 
 def _copied(data: Data) -> Data:
@@ -153,7 +153,7 @@ def _copied(data: Data) -> Data:
     return replace(data, arrays=arrays)
 
 
-def _gains(data: Data) -> Floats:
+def _rewards(data: Data) -> Floats:
     """What every action would have earned: what it did earn at the closest trial in its context.
 
     So schedules that change over time are kept.

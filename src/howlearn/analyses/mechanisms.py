@@ -10,8 +10,17 @@ import numpy as np
 import polars as pl
 
 from howlearn.analyses.completeness import Nowhere, Store
+from howlearn.analyses.mechanism_jumps import Jumps
 from howlearn.analyses.mechanism_result import Mechanisms
-from howlearn.analyses.mechanism_space import GRADIENT, Space, checked_parts, data_of, told_by
+from howlearn.analyses.mechanism_space import (
+    DELTA,
+    GRADIENT,
+    MOST_PARTS,
+    Space,
+    checked_parts,
+    data_of,
+    told_by,
+)
 from howlearn.analyses.mechanism_tables import Draws, Tables
 from howlearn.analyses.mechanism_tests import Missing, missing, unlisted
 from howlearn.core.arrays import Floats, Ints
@@ -24,7 +33,7 @@ from howlearn.models.adjustments import BASES, Part
 from howlearn.runs.parts import Progress
 
 FEWEST = 5  # learners
-MOST = 1_000  # learners; of larger studies some are picked evenly
+MOST = 600  # learners; of larger studies some are picked evenly
 LEVEL = (0.025, 0.975)
 RARE = 0.005  # a share of a combination below which it is not listed
 
@@ -59,8 +68,8 @@ def mechanisms(
     >>> found.mechanisms["mechanism"].to_list()
     ['lapse', 'stickiness']
     """
-    work = Work.of(study, parts, also, without, smallest or {}, base, cells)
-    return work.found(together, seed, threads, progress, store or Nowhere(), tests)
+    work = Work.of(study, parts, also, without, smallest or {}, base, cells, together)
+    return work.found(seed, threads, progress, store or Nowhere(), tests)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +82,13 @@ class Work:
     absent: Mapping[str, str]
     cells: Partition | None
     remarks: tuple[str, ...]
+    together: bool = False
 
     @classmethod
     def of(
         cls, study: Study, parts: Sequence[str | type[Part]], also: Sequence[str | type[Part]],
         without: Sequence[str], smallest: Mapping[str, float], base: str, cells: Partition | None,
+        together: bool = False,
     ) -> Work:  # fmt: skip
         """Refuses what says nothing about mechanisms, in one sentence."""
         study = study.without_excluded()
@@ -99,8 +110,8 @@ class Work:
         chosen = tuple(part for part in chosen if {*part.bases} & {*bases})
         space = Space(chosen, bases, len(study.actions), check_sizes(smallest, chosen))
         order = np.array(sorted(range(len(study)), key=lambda i: study.learners[i]), np.int64)
-        work = cls(study.take(order), order, space, absent, cells, remarks)
-        return work._without_idle(named)
+        work = cls(study.take(order), order, space, absent, cells, remarks, together)
+        return work._without_idle(named)._with_one_base()
 
     def _without_idle(self, named: set[str]) -> Work:
         """Without parts that change nothing in these data; one that was named is refused."""
@@ -116,9 +127,26 @@ class Work:
         absent = {**self.absent, **dict.fromkeys(idle, "it changes nothing in these data")}
         return replace(self, space=replace(space, parts=parts), absent=absent)
 
+    def _with_one_base(self) -> Work:
+        """Where there are too many parts to look at all combinations of them."""
+        count = len(self.space.parts)
+        if count <= MOST_PARTS:
+            return self
+        if self.together:
+            raise HowlearnError(
+                f"--together looks at all combinations, of {MOST_PARTS} mechanisms at most, and "
+                f"there are {count}: name fewer"
+            )
+        if len(self.space.bases) == 1:
+            return self
+        said = f"with {count} mechanisms only the {DELTA} is looked at; --base gradient: the other"
+        parts = tuple(part for part in self.space.parts if DELTA in part.bases)
+        space = replace(self.space, parts=parts, bases=(DELTA,))
+        return replace(self, space=space, remarks=(*self.remarks, said))
+
     def tables(
         self, seed: int, threads: int | None, store: Store, step: Callable[[float], None]
-    ) -> Tables:
+    ) -> Tables | Jumps:
         def kept(name: str, make: Callable[[], Floats]) -> Floats:
             known = store.known(name)
             if known is None:
@@ -127,11 +155,12 @@ class Work:
             return known["value"].to_numpy()
 
         data = data_of(self.study, self.cells)
-        return Tables(self.space, data, self.space.own(self.study), seed, threads, step, kept)
+        kind = Tables if len(self.space.parts) <= MOST_PARTS else Jumps
+        return kind(self.space, data, self.space.own(self.study), seed, threads, step, kept)
 
     def found(
-        self, together: bool, seed: int, threads: int | None, progress: Progress | None,
-        store: Store, tests: bool, kept: list[Tables] | None = None,
+        self, seed: int, threads: int | None, progress: Progress | None, store: Store, tests: bool,
+        kept: list[Tables | Jumps] | None = None,
     ) -> Mechanisms:  # fmt: skip
         """The answer; ``kept`` is given the points, for those who want to look at them."""
 
@@ -142,16 +171,16 @@ class Work:
         tables = self.tables(seed, threads, store, lambda share: step(0.7 * share))
         if kept is not None:
             kept.append(tables)
-        draws = tables.sampled(together, seed)
+        draws = tables.sampled(self.together, seed)
         step(0.8)
         lacks: list[Missing] = []
         if tests:
             others = unlisted(self.study, self.space, told_by(self.study, self.cells))
             lacks = missing(tables, others)
         step(1.0)
-        return self.told(draws, lacks, together)
+        return self.told(draws, lacks)
 
-    def told(self, draws: Draws, lacks: Sequence[Missing], together: bool) -> Mechanisms:
+    def told(self, draws: Draws, lacks: Sequence[Missing]) -> Mechanisms:
         """The tables of what was drawn."""
         withheld = _withheld(self.space, lacks)
         trials = float(np.median(self.study.n_scored))
@@ -174,7 +203,7 @@ class Work:
             {
                 "learners": len(self.study),
                 "trials": trials,
-                "together": together,
+                "together": self.together,
                 "bases": self.space.bases,
             },
             self.remarks,
@@ -327,13 +356,14 @@ def _learners_table(draws: Draws, study: Study, back: Ints, quiet: set[str]) -> 
 
 def _combinations_table(draws: Draws, withheld: Mapping[str, str]) -> pl.DataFrame:
     """The most common first; what is withheld is left out of combinations."""
-    space = draws.space
-    bases, shows, _ = space.models
-    found: dict[tuple[str, str], Floats] = {}
-    for k in range(len(bases)):
-        names = [part.name for part, on in zip(space.parts, shows[k], strict=False) if on]
-        key = " + ".join(n for n in names if n not in withheld) or "none", BASES[bases[k]]
-        found[key] = found.get(key, 0.0) + draws.draws[0][:, k] / draws.n
-    rows = [(*key, *_ends(share)) for key, share in found.items()]
-    rows = [row for row in sorted(rows, key=lambda row: -row[2]) if row[2] >= RARE]
-    return of("combinations", "mechanisms").of_rows(rows)
+    space, parts = draws.space, draws.space.parts
+    told = sum(1 << j for j, part in enumerate(parts) if part.name not in withheld)
+    told += (1 << len(parts)) * (len(space.bases) > 1)
+    masks = draws.masks & told
+    rows = []
+    for mask, count in zip(*np.unique(masks, return_counts=True), strict=True):
+        if count >= RARE * masks.size:
+            names = [part.name for j, part in enumerate(parts) if mask >> j & 1]
+            base = space.bases[int(mask >> len(parts))]
+            rows.append((" + ".join(names) or "none", base, *_ends((masks == mask).mean(axis=1))))
+    return of("combinations", "mechanisms").of_rows(sorted(rows, key=lambda row: -row[2]))

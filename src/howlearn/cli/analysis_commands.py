@@ -176,8 +176,8 @@ MECHANISM = Panel.models.option(
     "mechanism",
     Repeated("NAME"),
     "A mechanism to look for; may be repeated. By default lapse, bias, stickiness, forgetting, "
-    "asymmetry and, where the data can show them, generalisation and pavlovian; there are also "
-    "trace, fictive, attention, drift and resting. my_file.py:MyPart is your mechanism: its code "
+    "asymmetry, fictive and, where the data can show them, generalisation and pavlovian; there are "
+    "also trace, attention, drift and resting. my_file.py:MyPart is your mechanism: its code "
     "is run.",
     names_code=True,
 )
@@ -238,13 +238,13 @@ def mechanisms(given: Given) -> None:
     with show.progress_bar("reading"):
         study, cells = mechanism_inputs([str(file) for file in given.files], options)
     show.reading(study)
-    work = Work.of(study, parts, also, given.without, sizes, given.base, cells)
+    work = Work.of(study, parts, also, given.without, sizes, given.base, cells, given.together)
     manifest = manifest_of(given.files, study, [], options, "mechanisms")
     with (
         RunFolder(given.out, manifest, Mechanisms.outputs(), Start(given.fresh)) as run,
         show.progress_bar("looking for mechanisms") as progress,
     ):
-        found = work.found(given.together, given.seed, given.workers, progress, run, True)
+        found = work.found(given.seed, given.workers, progress, run, True)
         found.write_files(given.out, given.format)
     show.found(found, given.out)
     following("compare", given.out, "--group", "COLUMN", why="do groups differ in what they do?")

@@ -252,7 +252,8 @@ MECHANISMS = Panel.design.option(
     "mechanisms",
     OnOff(),
     "Plan for howlearn mechanisms: how often a mechanism that 30% of people, or all, show would be "
-    "found. Of many numbers of trials and learners four are tried.",
+    "found. By default with 100, 200 and 400 trials and 20 and 40 learners; of many numbers four "
+    "are tried.",
     False,
 )
 
@@ -304,23 +305,39 @@ def plan(given: Given) -> None:
 
 def _plan_mechanisms(given: Given) -> None:
     """A plan for howlearn mechanisms."""
-    from howlearn.analyses.mechanism_plan import plan_mechanisms, some_of
+    from howlearn.analyses.mechanism_plan import (
+        LEARNERS,
+        TRIALS,
+        MechanismPlan,
+        check_people,
+        plan_mechanisms,
+        some_of,
+    )
     from howlearn.cli import show
     from howlearn.cli.options import parse_counts
     from howlearn.results.manifest import made_by, task_file_hash
-    from howlearn.runs.folder import Start
+    from howlearn.runs.folder import RunFolder, Start
 
     show.default_task(given.task)
     task, _ = _task(given)
-    numbers = some_of(parse_counts(given.trials, NUMBERS.word))
-    people = some_of(parse_counts(given.learners, PEOPLE.word))
-    with show.progress_bar("simulating") as progress:
-        found = plan_mechanisms(
-            task, numbers, people, given.simulated, given.seed, given.workers, progress
+    numbers, people = (
+        usual if asked == option.default else some_of(parse_counts(asked, option.word))
+        for option, asked, usual in (
+            (NUMBERS, given.trials, TRIALS), (PEOPLE, given.learners, LEARNERS),
         )
+    )  # fmt: skip
+    check_people(people)
     options = given.of(TASK, NUMBERS, PEOPLE, ORDER, SIMULATED, DESIGN_SEED)
     manifest = {
-        **made_by(found.command), "options": options, "task_file": task_file_hash(given.task)
+        **made_by(MechanismPlan.command), "options": options,
+        "task_file": task_file_hash(given.task),
     }  # fmt: skip
-    found.write(given.out, "csv", manifest, Start(given.fresh))
+    with (
+        RunFolder(given.out, manifest, MechanismPlan.outputs(), Start(given.fresh)) as run,
+        show.progress_bar("simulating") as progress,
+    ):
+        found = plan_mechanisms(
+            task, numbers, people, given.simulated, given.seed, given.workers, progress, store=run
+        )
+        found.write_files(given.out, "csv")
     show.found(found, given.out)

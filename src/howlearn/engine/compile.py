@@ -131,13 +131,14 @@ def population() -> ModuleType:
 
 @cache
 def mechanisms(own: tuple[type, ...] = ()) -> ModuleType:
-    """``tops``, ``likelihoods``, ``play`` and ``sample``: parts that learners show or not.
+    """``tops``, ``likelihoods``, ``play``, ``sample``, ``jump``: parts that learners show or not.
 
     ``own`` are parts of the user.
     """
-    kernels = map(_source, ("mechanisms", "mechanism_tops", "mechanism_chains"))
+    names = ("mechanisms", "mechanism_tops", "mechanism_chains", "mechanism_jumps")
+    kernels = map(_source, names)
     text = _source("numeric") + model_source.own_parts(own) + "".join(kernels)
-    return _load("mechanisms", text, "sample")
+    return _load("mechanisms", text, "tops")
 
 
 @cache

@@ -205,15 +205,19 @@ def sample(
 ):  # fmt: skip
     """Points, shares and populations in turn; points by independence Metropolis.
 
-    ``draws`` are (number of learners [sweep, model], and per part [sweep, part]: beyond the
-    smallest size, location, variance, share of positive signs); ``people`` are (models [learner,
-    model], and [learner, part]: beyond, signed size, and its square, of those sweeps with it).
+    ``draws`` are (masks of the parts shown [sweep, learner], and per part [sweep, part]: number
+    beyond the smallest size, location, variance, share of positive signs); ``people`` are sums
+    [learner, part] of the sweeps with it: beyond, size, sign.
     """
     np.random.seed(seed)
     n, n_points, n_parts = y.shape
     n_models = len(on)
     counts, constant = np.zeros(n_models), np.zeros(n_models)
     found, shares = np.zeros((n_parts, 4)), np.zeros(shows.shape[1])
+    mask = np.zeros(n_models, np.int64)
+    for k in range(n_models):
+        for j in range(shows.shape[1]):
+            mask[k] += shows[k, j] << j
     at = np.zeros(n, np.int64)
     for i in range(n):
         at[i] = min(np.searchsorted(cumulated[i], np.random.random()), n_points - 1)
@@ -257,16 +261,14 @@ def sample(
                         beyond = 1.0 if size > smallest[g] else 0.0
                         sign = 1.0 if kinds[g] != SIGNED or positive[i, q, g] else -1.0
                         draws[1][sweep, g] += beyond
-                        people[1][i, g] += beyond
-                        people[2][i, g] += size
-                        people[3][i, g] += sign
+                        people[0][i, g] += beyond
+                        people[1][i, g] += size
+                        people[2][i, g] += sign
             if sweep >= 0:
-                people[0][i, k] += 1.0
+                draws[0][sweep, i] = mask[k]
         _draw_population(found, prior, kinds, mean, variance, plus)
         _draw_shares(counts, shows, can, alpha, together, shares, log_prior)
         if sweep >= 0:
-            for k in range(n_models):
-                draws[0][sweep, k] = counts[k]
             for g in range(n_parts):
                 draws[2][sweep, g], draws[3][sweep, g] = mean[g], variance[g]
                 draws[4][sweep, g] = found[g, 3] / max(found[g, 0], 1.0)

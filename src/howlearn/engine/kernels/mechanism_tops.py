@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from howlearn.engine.kernels.mechanisms import BIAS, VECTOR, natural, of_learner, room_for, run
+from howlearn.engine.kernels.mechanisms import BIAS, natural, of_learner, room_for, run
 from howlearn.engine.kernels.numeric import CACHED, FLAGS, SCORED
 
 STEP = 0.01  # of differences
@@ -170,70 +170,20 @@ def tops(
 
 
 @njit(**CACHED)
-def again(x, model, ons, bases, coded, mean, variance, starts, data, world, own, rounds, who):
-    """Every learner's x, moved to the top of model[learner]."""
+def again(
+    x, model, ons, bases, coded, mean, variance, starts, data, world, own, rounds, who, value
+):
+    """Every learner's x, moved to the top of model[learner]; its value, prior included."""
     for i in who:
         trials = of_learner(i, starts, data)
         room = room_for(len(trials[0]), world, len(coded[2]))
         work = _work_for(len(trials[0]), len(coded[2]), len(coded[0]))
         k = model[i]
         here = x[i].copy()
-        _climb(
+        value[i], _ = _climb(
             here, ons[k], bases[k], coded, mean, variance, trials, world, room, own, rounds, work
         )
         x[i] = here
-
-
-@njit(**CACHED)
-def scores(x, model, ons, bases, coded, tested, starts, data, world, own, who, slope, bend):
-    """Slopes and expected curvatures [learner] in x and, after it, in coordinates that are off.
-
-    ``tested`` are their kinds, places and directions, as in ``coded``.
-    """
-    kinds, places, directions = coded
-    d_all, n_tested, n_actions = len(kinds), len(tested[0]), len(directions)
-    none, nothing = np.empty(0), np.empty((0, 0))
-    for i in who:
-        trials = of_learner(i, starts, data)
-        n, k = len(trials[0]), model[i]
-        room = room_for(n, world, n_actions)
-        theta, here, there, slopes, _, _ = _work_for(n, n_actions, d_all + n_tested)
-        y = x[i].copy()
-        natural(y, ons[k], kinds, places, directions, theta)
-        neutral = theta.copy()
-        run(theta, bases[k], trials, world, room, own, here, True, False, none, nothing)
-        for j in range(d_all + n_tested):
-            u = j - d_all
-            if u < 0:
-                if not ons[k, j]:
-                    continue
-                y[j] += STEP
-                natural(y, ons[k], kinds, places, directions, theta)
-                y[j] -= STEP
-            else:
-                theta[:] = neutral
-                if tested[0][u] == VECTOR:
-                    for a in range(n_actions):
-                        theta[tested[1][u] + a] += STEP * tested[2][a, u]
-                else:
-                    theta[tested[1][u]] += STEP
-            run(theta, bases[k], trials, world, room, own, there, True, False, none, nothing)
-            for t in range(n):
-                for a in range(n_actions):
-                    slopes[j, t, a] = (there[t, a] - here[t, a]) / STEP
-        for t in range(n):
-            if not trials[3][t] & SCORED:
-                continue
-            for j in range(d_all + n_tested):
-                slope[i, j] += slopes[j, t, trials[1][t]] / here[t, trials[1][t]]
-                for a in range(n_actions):
-                    if here[t, a] > TINY:
-                        lean = slopes[j, t, a] / here[t, a]
-                        for m in range(j + 1):
-                            bend[i, j, m] += lean * slopes[m, t, a]
-        for j in range(d_all + n_tested):
-            for m in range(j):
-                bend[i, m, j] = bend[i, j, m]
 
 
 @njit(**CACHED)
