@@ -86,6 +86,14 @@ class Mechanisms(Analysis):
                 f"{listed(short)} can be told of all or of nobody only: shares in between are "
                 "uncertain, and nothing is said of single learners."
             )
+        names, tested = {part.name for part in self.parts}, self.missing["mechanism"].to_list()
+        for name, part in known_mechanisms().items():
+            alike = [each for each in part.passes_for if each in names]
+            if part.unseen and name in tested and alike:
+                told.append(
+                    f"{name} is not listed, can pass for {listed(alike)}, and is rarely seen to be "
+                    f"missing: if it is plausible here, add --also {name}."
+                )
         return told
 
     @property

@@ -39,6 +39,7 @@ class Part(ABC):
     bases: ClassVar[tuple[str, ...]] = BASES  # what it can be put on
     only_with: ClassVar[tuple[str, ...]] = ()  # each passes for it: without them it is not told
     passes_for: ClassVar[tuple[str, ...]] = ()  # what it looks like where it is not listed
+    unseen: ClassVar[bool] = False  # whether the test of the list rarely sees that it is missing
     excludes: ClassVar[tuple[str, ...]] = ()  # parts that it cannot be told from
     from_trials: ClassVar[int] = 0  # with fewer, it is told of all or none, and of nobody alone
     in_words: ClassVar[str] = ""  # what people do who show it, after "people": else the title
@@ -231,7 +232,7 @@ class Bias(Adjustment):
     phrase = "a bias towards some actions"
     effect = Size("vector", 0.5, 0.5, 0.25, 0.5, smallest=0.25)
     listed = True
-    passes_for = ("asymmetry", "forgetting")
+    passes_for = ("asymmetry", "forgetting", "fictive")
     in_words = "prefer some actions whatever they earn"
 
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
@@ -263,7 +264,7 @@ class Stickiness(Adjustment):
     by_default = True
     effect = Size("signed", 0.6, 0.5, 0.35, 0.5, smallest=0.3)
     listed = True
-    passes_for = ("asymmetry", "forgetting")
+    passes_for = ("asymmetry", "forgetting", "fictive")
     in_words = "repeat (or avoid) their last choice, whatever it earned"
 
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
@@ -302,7 +303,7 @@ class ChoiceTrace(Adjustment):
     phrase = "a choice trace"
     cites = ("wilson2019",)
     effect = Size("signed", 1.2, 0.5, 0.6, 0.5, smallest=0.5)
-    passes_for = ("stickiness", "asymmetry", "forgetting", "bias")
+    passes_for = ("stickiness", "asymmetry", "forgetting", "fictive", "bias")
     in_words = "repeat (or avoid) what they chose often recently, whatever it earned"
 
     def parameters(self, actions: Sequence[str]) -> tuple[Parameter, ...]:
@@ -365,7 +366,7 @@ class Forgetting(LearningPart):
         "phi", 0.0, 1.0, default=0.0, scale=0.1, neutral=0.0, smallest=effect.smallest
     )
     listed = True
-    passes_for = ("asymmetry",)
+    passes_for = ("asymmetry", "fictive")
     in_words = "forget what they did not just try"
 
 
@@ -384,6 +385,7 @@ class Fictive(LearningPart):
     bases = ("delta rule",)
     passes_for = ("forgetting", "asymmetry")
     listed = True
+    unseen = True
     in_words = "learn about actions they did not choose as if these had earned the opposite"
 
 
@@ -400,7 +402,7 @@ class Attention(LearningPart):
     effect = Size("share", 0.3, 0.7, 0.1, 0.7, smallest=0.15)
     parameter = Parameter("attention", 0.0, 1.0, default=0.0, neutral=0.0, smallest=effect.smallest)
     bases = ("delta rule",)
-    passes_for = ("asymmetry", "forgetting")
+    passes_for = ("asymmetry", "forgetting", "fictive")
     in_words = "learn faster where recent outcomes were surprising"
 
 

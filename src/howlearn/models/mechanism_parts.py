@@ -21,7 +21,7 @@ class Generalisation(LearningPart):
     parameter = Parameter("generalisation", 0.0, 1.0, default=0.0)
     effect = Size("share", 0.3, 0.7, 0.1, 0.7, smallest=0.15)
     listed = True
-    passes_for = ("forgetting", "stickiness", "bias")
+    passes_for = ("forgetting", "fictive", "stickiness", "bias")
     in_words = "transfer what they learn to similar contexts"
 
 
@@ -58,7 +58,7 @@ class RestingValue(LearningPart):
     parameter = Parameter("resting", -0.5, 0.5, default=0.0)
     effect = Size("signed", 0.3, 0.4, 0.15, 0.4, smallest=0.15)
     bases = ("delta rule",)
-    passes_for = ("forgetting", "asymmetry")
+    passes_for = ("forgetting", "fictive", "asymmetry")
     in_words = "expect unknown options to be better (or worse) than average"
 
 
