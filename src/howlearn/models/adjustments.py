@@ -403,6 +403,7 @@ class Attention(LearningPart):
     parameter = Parameter("attention", 0.0, 1.0, default=0.0, neutral=0.0, smallest=effect.smallest)
     bases = ("delta rule",)
     passes_for = ("asymmetry", "forgetting", "fictive")
+    unseen = True
     in_words = "learn faster where recent outcomes were surprising"
 
 
