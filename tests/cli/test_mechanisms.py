@@ -84,6 +84,8 @@ def test_from_the_file_to_the_report(run, file) -> None:
     found = pl.read_csv("mechanisms/compare/mechanism-differences.csv")
     row = found.filter(mechanism="stickiness").row(0, named=True)
     assert row["difference"] < 0
+    assert found["lower"].min() >= -1
+    assert found["upper"].max() <= 1
     assert "8 learners of a and 8 learners of b" in ran.out
     assert json.loads(Path("mechanisms/compare/manifest.json").read_text())["input"]
     assert run("compare", "mechanisms").status == 2

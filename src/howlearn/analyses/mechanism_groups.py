@@ -62,8 +62,8 @@ class MechanismComparison(Analysis):
         )
         rows = [
             (row["mechanism"], row["group"], row["other"],
-             f"{100 * row['difference']:+.0f} ({100 * row['lower']:+.0f} to "
-             f"{100 * row['upper']:+.0f})",
+             f"{100 * row['difference']:+z.0f} ({100 * row['lower']:+z.0f} to "
+             f"{100 * row['upper']:+z.0f})",
              "" if row["ratio"] is None else f"{row['ratio']:.2g} ({row['ratio_lower']:.2g} to "
              f"{row['ratio_upper']:.2g})")
             for row in self.differences.iter_rows(named=True)
@@ -165,7 +165,7 @@ def _differences(
                 one, two = (effect.size(drawn[g].sizes[:, j]) for g in (a, b))
                 middle = np.quantile(one / two, (0.5, 0.025, 0.975))
                 ratio = tuple(map(float, middle))
-            ends = (centre[p, j] - reach[p, j], centre[p, j] + reach[p, j])
+            ends = (max(centre[p, j] - reach[p, j], -1.0), min(centre[p, j] + reach[p, j], 1.0))
             rows.append(
                 (name, groups[a], groups[b], float(centre[p, j]), *map(float, ends), *ratio)
             )
