@@ -12,7 +12,7 @@ import pytest
 
 import howlearn as hl
 from howlearn.reading.options import ReadOptions
-from howlearn.report import behaviour, plot, style
+from howlearn.report import behaviour, plot, share_charts, style
 from howlearn.report.charts import CHARTS, NEEDED
 from howlearn.report.partition_drawing import SHAPES, glyphs, partition
 from howlearn.results.chunk import Wanted
@@ -60,6 +60,14 @@ def test_models_that_do_not_behave_like_the_people_are_told_with_the_answer(
     assert "in 30% of the bins only" in CHARTS["learning_curves"].make(found).caution
     monkeypatch.setattr(behaviour, "behaviour", lambda *_, **__: replace(made, inside=None))
     assert not CHARTS["learning_curves"].make(found).caution
+
+
+def test_the_bars_of_shares_have_whole_names() -> None:
+    names = ["ByShape", "exp4(ByPattern, ByPatternExc[eta=0.03], source=joint)"]
+    columns = {"criterion": ["aic"] * 2, "model": names, "learners": [1, 3], "share": [0.25, 0.75]}
+    svg = drawn(share_charts.shares_by_criterion(pl.DataFrame(columns), names))
+    for line in ("ByShape", "exp4(ByPattern, ByPatternExc[eta=0.03],", "source=joint)"):
+        assert f">{line}<" in svg
 
 
 def test_charts_of_one_learner(found) -> None:

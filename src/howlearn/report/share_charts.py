@@ -31,6 +31,7 @@ from howlearn.report.style import (
     labels,
     nothing,
     number,
+    on_lines,
 )
 from howlearn.results.manifest import CLEAR, WITHHELD
 from howlearn.results.results import Results
@@ -172,7 +173,7 @@ def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
     frame = frame.with_columns(pl.lit(None, pl.Float64).alias(c) for c in missing)
     frame = frame.with_columns(number(c) for c in (*ENDS, *CORRECTED))
     names = in_order(models, frame["model"])
-    written, colour = labels(names), colours(names)
+    written, colour = on_lines(names), colours(names)
     criteria, told = frame["criterion"].n_unique(), _leaders(frame)
     if "condition" in frame.columns and frame["condition"].count():  # a row of panels for each
         both = pl.concat_str("condition", "criterion", separator=": ")
@@ -195,7 +196,8 @@ def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
     )
     corrected = rows["corrected"].count() > 0
     layers = _share_layers(rows, [*written.values()], corrected)
-    chart = vl.layer(*layers, data=data(rows)).properties(width=210, height=27 * len(names))
+    row = 34 if any("\n" in label for label in written.values()) else 27
+    chart = vl.layer(*layers, data=data(rows)).properties(width=210, height=row * len(names))
     note = "Share of learners with each selected model, with 95% intervals."
     if corrected:
         note += " Diamonds: the share corrected for known errors."
@@ -206,14 +208,10 @@ def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
 def _share_layers(rows: pl.DataFrame, names: Sequence[str], corrected: bool) -> list[vl.Chart]:
     """Bars with their intervals, what is corrected below them, and the shares as text."""
     most = min(1.0, math.ceil(10 * float(rows["end"].max()) + 0.5) / 10)  # type: ignore[arg-type]
-    base = vl.Chart().encode(
-        y=vl.Y(
-            "model:N",
-            title=None,
-            scale=vl.Scale(domain=[*names]),
-            axis=vl.Axis(ticks=False, domain=False),
-        )
-    )
+    broken = "split(datum.label, '\\n')" if any("\n" in name for name in names) else vl.Undefined
+    axis = vl.Axis(ticks=False, domain=False, labelExpr=broken)
+    y = vl.Y("model:N", title=None, scale=vl.Scale(domain=[*names]), axis=axis)
+    base = vl.Chart().encode(y=y)
     tips = [
         vl.Tooltip("model:N"),
         vl.Tooltip("learners:Q"),

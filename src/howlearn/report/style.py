@@ -162,6 +162,19 @@ def labels(names: Iterable[str], longest: int = LONGEST) -> dict[str, str]:
     return found
 
 
+def on_lines(names: Iterable[str]) -> dict[str, str]:
+    """Names as the axis of a few bars writes them: whole, on two lines where they are long.
+
+    >>> on_lines(["exp4(ByPattern, ByPatternExc[eta=0.03], source=joint)"]).popitem()[1]
+    'exp4(ByPattern, ByPatternExc[eta=0.03],\\nsource=joint)'
+    """
+    whole = labels(names, longest=2 * LONGEST)
+    return {
+        name: label if len(label) <= LONGEST else "\n".join(textwrap.wrap(label, LONGEST + 6))
+        for name, label in whole.items()
+    }
+
+
 def _shortened(name: str, longest: int) -> str:
     """Without its middle: long names tend to differ at their ends."""
     half = longest // 2
