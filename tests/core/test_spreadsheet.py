@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostile_names import FORMULAS, NAMES
-from howlearn.core.csv_tables import guard, guarded, read_csv, unguard, unguarded, write_csv
+from howlearn.core.columns import guard, guarded, read_csv, unguard, unguarded, write_csv
 
 NUMBERS = ("-2", "+1e5", "-.5", "1.50", "-0")
 TEXT = st.text(st.sampled_from("'=+-@\t\r\n＝.1eE a"), max_size=6) | st.text(max_size=5)

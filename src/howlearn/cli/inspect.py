@@ -58,7 +58,7 @@ def inspect(given: Given) -> None:
     """
     from howlearn.cli.progress import option
     from howlearn.cli.show import note, progress_bar
-    from howlearn.core.csv_tables import write_csv
+    from howlearn.core.columns import write_csv
     from howlearn.core.errors import DataError, HowlearnError
     from howlearn.reading.columns import unseparated
     from howlearn.reading.guess import inspect as look

@@ -381,7 +381,7 @@ def save_charts(analysis: Analysis, folder: Path) -> None:
 
 def show_recovery(path: Path) -> str:
     """How often simulated learners were given the model they were made with."""
-    from howlearn.core.csv_tables import read_csv
+    from howlearn.core.columns import read_csv
 
     told, n = [], 0
     for (criterion,), rows in read_csv(path).group_by("criterion", maintain_order=True):

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 
 import polars as pl
 
-from howlearn.core.csv_tables import column_named
+from howlearn.core.columns import column_named
 from howlearn.core.expression_values import (
     COMPARED,
     Refused,

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.arrays import Floats
-from howlearn.core.csv_tables import typed_csv
+from howlearn.core.columns import typed_csv
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import GradientBandit
 from howlearn.core.study import Study

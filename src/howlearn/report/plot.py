@@ -390,10 +390,10 @@ def _mixtures(results: Results) -> Iterator[Any]:
 def completeness(source: Source | Completeness) -> Drawn:
     """Log-probabilities of the choices: a coin, the candidates, what each family of reasons adds,
     the ceiling."""
-    from howlearn.report import fit_charts
+    from howlearn.report import path_charts
 
-    frame = fit_charts.steps_of(source)
-    made = None if frame is None else fit_charts.completeness(frame)
+    frame = path_charts.steps_of(source)
+    made = None if frame is None else path_charts.completeness(frame)
     return Drawn(made, pl.DataFrame() if frame is None else frame, shown=frame is not None)
 
 
@@ -405,12 +405,12 @@ def completeness(source: Source | Completeness) -> Drawn:
 )
 def checks(source: Source | Check) -> Drawn:
     """Signatures of the learners beside those of their doubles; those that fail are marked."""
-    from howlearn.report import fit_charts
+    from howlearn.report import path_charts
 
-    frame, answer = fit_charts.checks_of(source)
+    frame, answer = path_charts.checks_of(source)
     if frame is None:
         return Drawn(None, pl.DataFrame(), shown=False)
-    return Drawn(fit_charts.checks(frame), frame, answer)
+    return Drawn(path_charts.checks(frame), frame, answer)
 
 
 @chart(
@@ -421,20 +421,20 @@ def checks(source: Source | Check) -> Drawn:
 )
 def mechanisms(source: Source | Mechanisms) -> Drawn:
     """The share of people who show each mechanism, with 95% intervals, and how large it is."""
-    from howlearn.report import fit_charts
+    from howlearn.report import path_charts
 
-    frame = fit_charts.mechanisms_of(source, "mechanisms")
-    made = None if frame is None else fit_charts.mechanisms(frame)
+    frame = path_charts.mechanisms_of(source, "mechanisms")
+    made = None if frame is None else path_charts.mechanisms(frame)
     return Drawn(made, pl.DataFrame() if frame is None else frame, shown=frame is not None)
 
 
 @chart("Who shows a mechanism, and how strongly?", "mechanisms-learners", saved_by=("mechanisms",))
 def mechanism(source: Source | Mechanisms) -> Any:
     """A chart per mechanism: of every learner the probability, and the size."""
-    from howlearn.report import fit_charts
+    from howlearn.report import path_charts
 
-    frame = fit_charts.mechanisms_of(source, "mechanisms-learners")
-    return None if frame is None else fit_charts.each_mechanism(frame)
+    frame = path_charts.mechanisms_of(source, "mechanisms-learners")
+    return None if frame is None else path_charts.each_mechanism(frame)
 
 
 @chart("Do the theorems' bounds hold, and how loose are they?", "risks", saved_by=("verify",))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, get_args
 import polars as pl
 
 from howlearn.core import columns
-from howlearn.core.csv_tables import write_csv
+from howlearn.core.columns import write_csv
 from howlearn.core.registry import Registry
 from howlearn.results.manifest import made_by
 from howlearn.runs.files import write_text, write_whole

@@ -20,10 +20,10 @@ from howlearn.fitting.fits import Fits
 from howlearn.models.model import Model
 from howlearn.models.task import Task
 from howlearn.results.analysis import Analysis, Listing, Sentence, Tables
+from howlearn.results.chunk import Folder, Memory
 from howlearn.results.inputs import Inputs
 from howlearn.results.manifest import record, rounded
 from howlearn.results.select_summary import summary_of
-from howlearn.results.sources import Folder, Memory
 from howlearn.runs.files import BIDS, refuse_links
 from howlearn.runs.folder import read_table
 from howlearn.selection.select import Choice, Selection

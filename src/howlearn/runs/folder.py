@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 import polars as pl
 
-from howlearn.core.csv_tables import read_csv, write_csv
+from howlearn.core.columns import read_csv, write_csv
 from howlearn.core.errors import HowlearnError
 from howlearn.runs.files import (
     BIDS,

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from howlearn.core.csv_tables import column_named
+from howlearn.core.columns import column_named
 from howlearn.core.errors import DataError, Problem
 from howlearn.core.text import many
 from howlearn.reading.formats import Format
