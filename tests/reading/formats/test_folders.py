@@ -155,3 +155,15 @@ def test_a_folder_of_sessions_for_each_learner(tmp_path: Path) -> None:
     study = read(tmp_path)
     assert_same(study, ("a", "b", "c"))
     assert any("animals.csv was left out: it lists the folders" in note for note in study.notes)
+
+
+def test_the_only_folder_with_data_is_entered(tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    (study / "data").mkdir(parents=True)
+    (study / "dataset_description.json").write_text('{"name": "x"}')
+    rows = "\n".join(f"{p},{t},{t % 2},{(p + t) % 2}" for p in range(3) for t in range(20))
+    (study / "data" / "x_data.csv").write_text(f"learner,trial,action,reward\n{rows}\n")
+    found = inspect(study, context="none")
+    assert found.study is not None
+    assert len(found.study.learners) == 3
+    assert any("the data are in data" in note for note in found.notes)
