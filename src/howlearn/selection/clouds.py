@@ -154,10 +154,15 @@ def log_evidence_of_cloud(cloud: Cloud) -> Floats:
 
 
 def effective(log_weight: Floats, points: Floats, mean: Floats, variance: Floats) -> Floats:
-    """Of every learner: how many equally weighted points the cloud is worth under a population."""
+    """Of every learner: how many equally weighted points the cloud is worth under a population.
+
+    NaN where the model rules the learner's choices out at all of them: nothing is approximate.
+    """
     log_w = log_weight + _log_normal(points, mean[:, None], np.sqrt(variance)[:, None])
-    w = np.exp(log_w - log_w.max(axis=1, keepdims=True))
-    return w.sum(axis=1) ** 2 / (w**2).sum(axis=1)
+    top = log_w.max(axis=1, keepdims=True)
+    w = np.exp(log_w - np.where(np.isfinite(top), top, 0.0))
+    total, square = w.sum(axis=1), (w**2).sum(axis=1)
+    return np.divide(total**2, square, out=np.full(len(w), np.nan), where=square > 0.0)
 
 
 def _log_normal(x: Floats, mean: Floats | float, sd: Floats | float) -> Floats:

@@ -422,5 +422,6 @@ def _effective(found: Fitted, layout: Layout, answer: Posterior) -> Floats:
         n, _, d = cloud.points.shape
         m, v = (np.broadcast_to(each[j, :d], (n, d)) for each in (mean, variance))
         each = clouds.effective(found.tables.log_weight(j), cloud.points, m, v)
-        out[k] = np.median(each), each.min()
+        each = each[np.isfinite(each)]
+        out[k] = (np.median(each), each.min()) if len(each) else 0.0
     return out
