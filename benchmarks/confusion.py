@@ -43,6 +43,7 @@ STEEPER = {  # where arms differ by little
     "q-start": {"alpha": RATE, "start": Range(0, 1), "beta": STEEP},
 }
 JUDGES = ("population", "penalized(c=0.012)", "bic")
+SURE = 0.95  # a probability
 DRAWS = 1000  # of parameters, for the ceiling
 
 
@@ -67,7 +68,7 @@ def shares(
 ) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
     """By each judge: how often learners of a model (rows) are given each (columns).
 
-    And how often the first judge is wrong with a clear verdict.
+    And how often the first judge is wrong with a clear verdict, and with a probability above SURE.
     """
     models = [task.model(name) for name in CANDIDATES[design]]
     found = select(study, models, [*JUDGES], check=False).selection
@@ -79,9 +80,13 @@ def shares(
                 for name in CANDIDATES[design]]  # fmt: skip
         tables.append(np.array(rows))
     first = found.filter(criterion=JUDGES[0])
-    sure = first["verdict"].to_numpy() == "clear"
-    wrong = first["model"].to_numpy() != truth
-    return tables, np.array([np.mean((sure & wrong)[truth == name]) for name in CANDIDATES[design]])
+    named = dict(zip(CANDIDATES[design], (m.name for m in models), strict=True))
+    wrong = first["model"].to_numpy() != np.array([named[name] for name in truth])
+    sure = first["verdict"].to_numpy() == "clear", first["probability"].to_numpy() > SURE
+    rows = [
+        [np.mean((each & wrong)[truth == name]) for each in sure] for name in CANDIDATES[design]
+    ]
+    return tables, np.array(rows)
 
 
 def ceiling(design: str, task: Task, study: Study, seed: int) -> dict[str, float]:
@@ -117,7 +122,8 @@ def table(design: str, task: Task, learners: int, trials: int, seed: int, top: b
     judged, misled = shares(design, task, study)
     note(f"{design}, n = {trials}: judged in {perf_counter() - start:.0f} s")
     best = ceiling(design, task, study, seed) if top else {}
-    lines = [["true model", *JUDGES, "ceiling", "clearly wrong", "instead, by population"]]
+    lines = [["true model", *JUDGES, "ceiling", "clear and wrong", f"p > {SURE:g} and wrong",
+              "instead, by population"]]  # fmt: skip
     lines.append(["---"] * len(lines[0]))
     for k, name in enumerate(CANDIDATES[design]):
         others = judged[0][k].copy()
@@ -130,7 +136,7 @@ def table(design: str, task: Task, learners: int, trials: int, seed: int, top: b
                 f"`{name}`",
                 *(f"{each[k, k]:.0%}" for each in judged),
                 highest,
-                f"{misled[k]:.0%}",
+                *(f"{each:.0%}" for each in misled[k]),
                 instead,
             ]
         )
@@ -140,7 +146,7 @@ def table(design: str, task: Task, learners: int, trials: int, seed: int, top: b
             "all",
             *means,
             f"{np.mean([*best.values()]):.0%}" if best else "",
-            f"{np.mean(misled):.0%}",
+            *(f"{each:.1%}" for each in misled.mean(axis=0)),
             "",
         ]
     )
