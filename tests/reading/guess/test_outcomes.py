@@ -175,6 +175,21 @@ def test_feedback_that_misleads_beside_right_answers_is_asked_about() -> None:
     assert not inspect(exact).questions
 
 
+def test_plus_and_minus_and_copies_of_the_last_choice() -> None:
+    rows, last = [], {}
+    for row in told_everything(("0", "1"), lambda i: f"x{i}").iter_rows(named=True):
+        who, made, sign = row["subject"], row["choice"], "-+"[int(row["truth"])]
+        acc = str(int(made == "0"))
+        same = {"ppt": who, "n": row["trial"], "prev_key_press": last.get(who), "acc": acc}
+        stay = None if who not in last else str(int(last[who] == made))
+        rows.append({**same, "stay": stay, "key_press": made, "feedback": sign})
+        last[who] = made
+    found = inspect(pl.DataFrame(rows))
+    assert found.roles["action"] == "key_press"
+    assert found.roles["reward"] == "feedback"
+    assert earned(found) == [str(int(row["feedback"] == "+")) for row in rows]
+
+
 # What was shown.
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import permutations
 
 import numpy as np
 
@@ -17,7 +18,13 @@ from howlearn.reading.columns import (
     named_like,
     parts_of,
 )
-from howlearn.reading.guess.behaviour import ALWAYS, MOST_OPTIONS, follows_from, on_offer
+from howlearn.reading.guess.behaviour import (
+    ALWAYS,
+    FEWEST,
+    MOST_OPTIONS,
+    follows_from,
+    on_offer,
+)
 from howlearn.reading.guess.column_checks import (
     are_words,
     constant_within,
@@ -27,6 +34,7 @@ from howlearn.reading.guess.column_checks import (
     repeats,
     rows_among,
     runs_within,
+    share,
     tell_the_same,
     with_reward,
 )
@@ -50,9 +58,31 @@ RANK = 0.1  # for each likelier name in the vocabulary
 
 def find_on_offer(draft: Draft) -> None:
     """Columns that show what could be chosen, as stim_left and stim_right."""
+    draft.derived |= copies_of_the_last(draft)
     if not draft.open("offered"):
         return
     draft.on_offer, draft.one_of = on_offer(draft.sample, [*draft.free, *draft.columns("action")])
+
+
+COPIED, APART = 0.98, 0.9  # of the trials
+
+
+def copies_of_the_last(draft: Draft) -> set[str]:
+    """Columns that say what another one said in the trial before, as prev_choice does."""
+    sample, owner = draft.sample, draft.learners()
+    order = np.argsort(owner, kind="stable")
+    near = np.diff(owner[order]) == 0
+    few = [c for c in draft.free if 2 <= len(sample.counts(c)) <= MOST_ACTIONS]
+    texts = {c: sample.texts(c)[order] for c in few}
+    found = set()
+    for column, other in permutations(few if near.sum() >= FEWEST else [], 2):
+        if not {*sample.counts(column)} <= {*sample.counts(other)}:
+            continue
+        now, told = texts[column][1:][near], texts[column][1:][near] != ""
+        before, same = texts[other][:-1][near], texts[other][1:][near]
+        if share(now[told] == before[told]) >= COPIED and share(now[told] == same[told]) < APART:
+            found.add(column)
+    return found
 
 
 def action_candidates(draft: Draft, reward: str | None) -> list[Candidate]:

@@ -204,6 +204,8 @@ def on_offer(rows: Sample, names: Sequence[str]) -> tuple[tuple[str, ...], tuple
     for group in groups:
         if not _are_options(coded, group):
             continue
+        if group not in alike and len({v for c in group for v in rows.counts(c)}) < 3:
+            continue  # of two values everything is one
         one_of = tuple(c for c in likely if c not in group and is_one_of(coded, c, group))
         things = any(like(c, SHOWN) for c in group) or _are_sides_with_words(rows, group)
         if not one_of and not (group in alike and things):

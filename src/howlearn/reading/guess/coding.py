@@ -51,6 +51,9 @@ _AMOUNT = re.compile(
 )
 
 
+SIGNS = ({"+", "-"}, {"+", "−"}, {"+", "–"})
+
+
 def without_nothing(values: Iterable[str]) -> list[str]:
     """The values but for those that mean that there was no outcome.
 
@@ -65,12 +68,16 @@ def worth(values: Iterable[str]) -> Mapping[str, str] | None:
 
     >>> worth(["right", "wrong"]), worth(["$0.50", "$0.00"]), worth(["96%", "5%"])
     ({'right': '1', 'wrong': '0'}, {'$0.50': '0.5', '$0.00': '0'}, {'96%': '0.96', '5%': '0.05'})
+    >>> worth(["+", "-"])
+    {'+': '1', '-': '0'}
     >>> worth(["5 ct", "1 €"]), worth(["left", "right"]), worth(["0", "1"])
     (None, None, None)
     >>> worth(["win", "nothing", "loss"]), worth(["You win 10 p", "You win 0 p"])
     ({'win': '1', 'nothing': '0', 'loss': '-1'}, {'You win 10 p': '10', 'You win 0 p': '0'})
     """
     values = [*values]
+    if {*values} in SIGNS:  # alone, a dash means nothing
+        return {value: "1" if value == "+" else "0" for value in values}
     rest = without_nothing(values)
     if len(rest) < 2 <= len(values):  # of hit and miss the one is no missed trial
         rest = values
