@@ -360,3 +360,17 @@ def test_axes_are_roles(tmp_path: Path) -> None:
         study = read(path, axes=axes, action="c", reward="r", context="none")
         assert study.learners == ("x", "y", "z")
         assert study.reward.tolist() == REWARD.reshape(-1).tolist()
+
+
+def test_trials_that_are_kept_under_their_ids(tmp_path: Path) -> None:
+    people = {
+        who: {
+            "about": {"age": 8},
+            "trials": {f"trial{t:03}": {"choice": t % 3, "reward": t % 2} for t in range(12)},
+        }
+        for who in ("-Na1", "-Nb2")
+    }
+    (tmp_path / "export.json").write_text(json.dumps({"participants": people}))
+    study = read(tmp_path / "export.json", action="choice", reward="reward", context="none")
+    assert study.learners == ("-Na1", "-Nb2")
+    assert study.action.tolist() == [t % 3 for t in range(12)] * 2

@@ -29,7 +29,7 @@ from howlearn.reading.formats.table import MOST_COLUMNS
 
 DEEPEST = 8  # levels that are looked into
 MOST_BARE, FEW_COLUMNS = 200, 20  # columns of a matrix without names; of one per learner
-SEVERAL = 5  # trials of a session in a cell, on average
+SEVERAL = 5  # trials of a session in a cell, on average; in an object
 MUCH = 4  # times as many rows, by which one matrix is the data and others are not
 MANY_TRIALS = 10  # values of vectors that hardly are something about one trial
 SEVERAL_VALUES = (Mapping, list, np.ndarray, pl.DataFrame)
@@ -373,7 +373,7 @@ def from_vectors(value: Mapping[str, Any], look: Look) -> pl.DataFrame | None:
 
 
 def _indexed(value: Mapping[str, Any]) -> pl.DataFrame | None:
-    """pandas' to_json with orient="columns" or "index"."""
+    """pandas' to_json with orient="columns" or "index"; or trials that are kept under their ids."""
     inner = list(value.values())
     if not all(isinstance(v, Mapping) and v and all(map(single, v.values())) for v in inner):
         return None
@@ -381,7 +381,8 @@ def _indexed(value: Mapping[str, Any]) -> pl.DataFrame | None:
     if all(str(key).isdigit() for key in keys):
         columns = [column_of(name, [v.get(key) for key in keys]) for name, v in value.items()]
         return pl.DataFrame(columns)
-    if all(str(key).isdigit() for key in value):
+    alike = len(inner) >= SEVERAL and all(v.keys() == inner[0].keys() for v in inner)
+    if alike or all(str(key).isdigit() for key in value):
         return from_records(inner)
     return None
 
