@@ -91,8 +91,8 @@ class Evidence:
 
     @property
     def visits(self) -> float:
-        """The same, whatever was on offer there."""
-        return len(self) / (1 + int(together(self.sequence, self.context).max(initial=0)))
+        """The same, whatever was on offer there and under whatever condition."""
+        return len(self) / (1 + int(together(self.learner, self.context).max(initial=0)))
 
     def per_owner(self) -> NDArray[np.intp]:
         """How many contexts are met between two fresh starts."""
