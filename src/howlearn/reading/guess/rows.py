@@ -29,6 +29,7 @@ from howlearn.reading.guess.column_checks import (
     is_number,
     materialise,
     nothing_in,
+    runs_within,
 )
 from howlearn.reading.guess.draft import (
     BY_CONTENT,
@@ -254,6 +255,8 @@ def ask_about_silent_parts(draft: Draft) -> None:
     silent, rows = draft.sample.missing(reward), draft.chosen
     for column in [c for c in draft.free if like(c, KINDS) and (silent & rows).any()]:
         codes, labels = draft.sample.codes(column), draft.sample.columns[column].labels
+        if runs_within(draft.learners(), codes)[0] < FEWEST_TRIALS:
+            continue  # stages of trials, or screens
         times = np.bincount(codes[rows], minlength=len(labels))
         without = np.bincount(codes[rows & silent], minlength=len(labels))
         out = [str(labels[int(i)]) for i in np.flatnonzero((without == times) & (times >= FEWEST))]
