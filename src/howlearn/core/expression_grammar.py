@@ -322,7 +322,11 @@ class Translator:
             self._must_be_number(left, one)
             self._must_be_number(right, other)
         known += [one.known, other.known]
-        return compared(one, op, other).fill_null(False)  # with a missing value none holds
+        return self._known(compared(one, op, other))
+
+    def _known(self, comparison: pl.Expr) -> pl.Expr:
+        """A comparison with a missing value does not hold; conditions of --exclude differ."""
+        return comparison.fill_null(False)
 
 
 def _is_condition(node: ast.expr) -> bool:
