@@ -280,6 +280,15 @@ def test_planted_shares_and_rates_are_found(selected, three):
     assert known.difference < 0.05
 
 
+def test_an_interval_may_hold_nobody_and_everybody():
+    draws = np.random.default_rng(1).dirichlet([20.5, 0.5, 0.5], 4000)[:, None]
+    lower, upper = home._interval(draws, np.zeros(20, int))
+    assert lower[0] == pytest.approx([0.86, 0, 0], abs=0.05)
+    assert lower[0, 1] == 0
+    assert upper[0, 0] == 1
+    assert 0.05 < upper[0, 1] < 0.3
+
+
 def test_probabilities_and_scores(selected):
     choice = selected.choices[0]
     known = choice.criterion.learned
