@@ -198,8 +198,7 @@ class SelectedModels:
         if len(parts) <= MOST_CONDITIONS:
             counts = [{each.model: part._count(each) for each in part.models} for part in parts]
             rows = [(each.model, *(count[each.model] for count in counts)) for each in shown]
-            clear = (f"{part.verdicts()[CLEAR]:,} of {part.n:,}" for part in parts)
-            rows.append(("(clear answers)", *clear))
+            rows.append(("(clear answers)", *(part._clear for part in parts)))
             heads = (f"{by}:", *(str(part.condition) for part in parts))
             left = sum(each.count > 0 for each in self.models) - len(shown)
             legend += [f"{many(left, 'more model')}: shares.csv."] if left else []
@@ -207,12 +206,15 @@ class SelectedModels:
             rows = []
             for part in parts[: MOST_MODELS - 1]:
                 led = [f"{each.model} {part._count(each)}" for each in part.models[:3]]
-                clear = f"{part.verdicts()[CLEAR]:,} of {part.n:,}"
-                rows.append((str(part.condition), clear, ", ".join(led)))
+                rows.append((str(part.condition), part._clear, ", ".join(led)))
             heads = (by, "clear", "most often selected")
             left = len(parts) - len(rows)
             legend += [f"{many(left, 'more condition')}: shares.csv."] if left else []
         return Listing(title, heads, rows, legend=" ".join(legend))
+
+    @property
+    def _clear(self) -> str:
+        return f"{self.verdicts()[CLEAR]:,} of {self.n:,}"
 
     def _count(self, each: Selected) -> str:
         share = f" ({each.share:z.0%})" if len(self.results.names) > 1 else ""

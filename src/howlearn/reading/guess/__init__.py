@@ -28,7 +28,6 @@ from howlearn.reading.guess.column_checks import examples, materialise
 from howlearn.reading.guess.context import find_context
 from howlearn.reading.guess.draft import Draft, Guess, check_names
 from howlearn.reading.guess.events import find_events
-from howlearn.reading.guess.forced import ask_if_forced, find_forced
 from howlearn.reading.guess.inspection import Inspection
 from howlearn.reading.guess.kinds import find_kind
 from howlearn.reading.guess.learner import find_learner
@@ -44,6 +43,8 @@ from howlearn.reading.guess.roles import (
 from howlearn.reading.guess.rows import (
     apply_where,
     ask_about_silent_parts,
+    ask_if_forced,
+    find_forced,
     find_load,
     find_test,
     leave_incomplete_out,
