@@ -75,9 +75,10 @@ def files_of(folder: Path) -> tuple[list[Path], list[Path], list[str]]:
         return spread, [], notes
     files, left = _of_one_kind(direct)
     unread = list(dict.fromkeys(str(f.relative_to(folder)) for i in inside for f in _unread(i)))
-    if not files and len(unread) == 1 and not (folder / unread[0]).is_symlink():
-        files, beside, notes = files_of(folder / unread[0])  # as Psych-DS has it
-        return files, beside, [f"{folder}: the data are in {unread[0]}", *notes]
+    only = folder / unread[0] if len(unread) == 1 else folder
+    if not files and only.parent == folder and not only.is_symlink():  # as Psych-DS has it
+        files, beside, notes = files_of(only)
+        return files, beside, [f"{folder}: the data are in {only.name}", *notes]
     if not files:
         found, wanted = "a folder without data files", f"{allowed()} directly inside"
         remedy = f"name the folders inside it that have some: {listed(unread)}" if unread else ""
