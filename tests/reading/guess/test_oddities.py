@@ -195,3 +195,8 @@ def test_huge_numbers_are_no_warnings(huge: float) -> None:
     assert told(amounts, context="cue", action="choice", reward="reward") == ""
     often = [{**row, "reward": row["reward"] * huge} for row in data if row["reward"] < huge]
     assert inspect(pl.DataFrame(often)).roles["reward"] == "reward"  # sums of them are infinite
+
+
+def test_huge_response_times_are_looked_at_without_a_warning() -> None:
+    rows = {"subject": [1] * 6, "choice": [*"abbaab"], "reward": [1, 0, 1, 1, 0, 1]}
+    assert inspect(pl.DataFrame({**rows, "rt": [1e308] * 6})).study is not None
