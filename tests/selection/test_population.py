@@ -34,7 +34,7 @@ from howlearn.selection.other_partitions import log_evidence_other
 from howlearn.selection.population import Population
 from howlearn.selection.population_tables import SPREADS, Layout, Tables
 from howlearn.selection.rate_grid import curves_of, log_rates, plan_of
-from howlearn.selection.sampler import Options, drawn, prior_of, start
+from howlearn.selection.sampler import Options, drawn, prior_of, share_interval, start
 from howlearn.selection.select import choose
 from howlearn.simulation.simulate import simulate
 from populations import population, slow_log_evidence
@@ -281,12 +281,16 @@ def test_planted_shares_and_rates_are_found(selected, three):
 
 
 def test_an_interval_may_hold_nobody_and_everybody():
-    draws = np.random.default_rng(1).dirichlet([20.5, 0.5, 0.5], 4000)[:, None]
-    lower, upper = home._interval(draws, np.zeros(20, int))
+    random, code = np.random.default_rng(1), np.zeros(20, int)
+    lower, upper = share_interval(random.dirichlet([20.5, 0.5, 0.5], 4000)[:, None], code)
     assert lower[0] == pytest.approx([0.86, 0, 0], abs=0.05)
     assert lower[0, 1] == 0
     assert upper[0, 0] == 1
     assert 0.05 < upper[0, 1] < 0.3
+    lower, upper = share_interval(random.dirichlet([19.5, 1.5, 0.5], 4000)[:, None], code)
+    assert lower[0, 1] > 0  # one learner uses it
+    assert lower[0, 2] == 0
+    assert upper[0, 0] < 1
 
 
 def test_probabilities_and_scores(selected):

@@ -29,6 +29,7 @@ from howlearn.selection.sampler import (
     drawn,
     judged,
     prior_of,
+    share_interval,
     spread_of,
     start,
 )
@@ -339,17 +340,6 @@ def _in_order(
     return found[:, back], np.exp(listed)[:, back], p_other
 
 
-def _interval(draws: Floats, code: Ints) -> tuple[Floats, Floats]:
-    """95% intervals of shares [draw, group, model] among the learners of each group.
-
-    Less than one learner away from nobody or everybody, an end is nobody or everybody: otherwise no
-    interval would ever hold a share of 0 or 1.
-    """
-    lower, upper = np.quantile(draws, (0.025, 0.975), axis=0)
-    one = 1.0 / np.maximum(np.bincount(code, minlength=draws.shape[1]), 1)[:, None]
-    return np.where(lower < one, 0.0, lower), np.where(upper > 1.0 - one, 1.0, upper)
-
-
 def _learned(
     prints: NDArray[np.uint64],
     groups: tuple[str, ...],
@@ -364,14 +354,15 @@ def _learned(
     back = np.argsort(layout.order)
     draws = answer.shares
     listed = draws[:, :, :n] / draws[:, :, :n].sum(axis=2, keepdims=True)
-    share, (lower, upper) = listed.mean(axis=0), _interval(listed, code)
+    share = listed.mean(axis=0)
     evidence, probability, p_other = _in_order(
         layout, told.probability, told.evidence, draws.mean(axis=0)[code], share[:, back][code]
     )
+    lower, upper = share_interval(listed[:, :, back], code)
     more: dict[str, Any] = {}
     if p_other is not None:
         order = [*back, n]
-        table = np.stack([draws.mean(axis=0), *_interval(draws, code)])[:, :, order]
+        table = np.stack([draws.mean(axis=0), *share_interval(draws, code)])[:, :, order]
         more = {"log_other": told.evidence[:, n], "p_other": p_other, "with_other": table}
     centre, width, spread, offset, mean, variance = (each.mean(axis=0) for each in answer.hyper)
     return Learned(
@@ -380,8 +371,8 @@ def _learned(
         code,
         prints,
         share[:, back],
-        lower[:, back],
-        upper[:, back],
+        lower,
+        upper,
         evidence,
         probability,
         _depends(told, layout, n),

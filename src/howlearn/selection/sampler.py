@@ -7,6 +7,7 @@ one family of models, so that no model is favoured by where its parameters are a
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -102,6 +103,33 @@ class Posterior:
         ends = (0.5 - level / 2, 0.5 + level / 2)
         lower, upper = np.quantile(self.shares, ends, axis=0)
         return lower, upper
+
+
+def share_interval(draws: Floats, code: Ints) -> tuple[Floats, Floats]:
+    """95% intervals of shares [draw, group, model] among the learners of each group.
+
+    Draws are never 0 or 1, so that no interval would hold a share of nobody or everybody. An end
+    that is where it would be if less than half a learner used the model, or did not, is 0 or 1.
+    """
+    lower, upper = np.quantile(draws, (0.025, 0.975), axis=0)
+    n = np.maximum(np.bincount(code, minlength=len(lower)), 1)[:, None]
+    nobody, everybody = (_few(SHARES * models) / n for models in (1, max(lower.shape[1] - 1, 1)))
+    return np.where(lower < nobody, 0.0, lower), np.where(upper > 1.0 - everybody, 1.0, upper)
+
+
+def _few(prior: float) -> float:
+    """The 2.5% quantile of a gamma variable: half a learner, and so many that the prior counts for.
+
+    >>> round(_few(0.5), 4), round(_few(3.5), 4)
+    (0.0253, 1.0899)
+    """
+    shape, low, high, x = prior + 0.5, 0.0, prior + 0.5, 0.0
+    for _ in range(60):
+        x = (low + high) / 2
+        terms = np.cumprod([x / (shape + k) for k in range(1, 200)])
+        below = math.exp(shape * math.log(x) - x - math.lgamma(shape + 1)) * (1 + terms.sum())
+        low, high = (x, high) if below < 0.025 else (low, x)
+    return x
 
 
 def prior_of(tables: Tables, location: float = LOCATION) -> tuple[Prior, State]:

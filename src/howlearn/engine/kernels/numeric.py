@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numba
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
@@ -11,7 +12,11 @@ from numba.core.compiler import Compiler
 from numba.core.imputils import impl_ret_untracked
 from numba.extending import intrinsic
 
-from howlearn.engine.parts import PartCompiler
+# It uses the inner workings of numba: only in versions in which it was tried.
+if numba.__version__.startswith("0.68."):
+    from howlearn.engine.parts import PartCompiler
+else:
+    PartCompiler = Compiler
 
 # "contract" lets a·b + c be one operation. Full fast-math would remove the rounding trick in `exp`.
 # What only compiled code calls needs no wrappers: they take as long as compiling a short function.
