@@ -255,7 +255,8 @@ def replay(
     look, x, out, latents,
 ):  # fmt: skip
     """Log-probabilities out[trial, action] and latents[trial, …] before the trial's update."""
-    frame, own, state = frame_.copy(), own_.copy()[None], block.copy()[None]
+    own, state = np.expand_dims(own_.copy(), 0), np.expand_dims(block.copy(), 0)
+    frame = frame_.copy()
     placed(frame, own, state, out)
     frame[N_EACH] = latents.shape[1]
     begin(steps, frame, own, block, state, x, index, edges, again)
@@ -288,7 +289,8 @@ def play(
 
     An instructed trial (one that is not scored) keeps the action and the reward that are there.
     """
-    frame, own, state = frame_.copy(), own_.copy()[None], block.copy()[None]
+    own, state = np.expand_dims(own_.copy(), 0), np.expand_dims(block.copy(), 0)
+    frame = frame_.copy()
     n_actions = frame[N_ACTIONS]
     log_p, others = np.empty((1, n_actions)), np.empty(n_actions)
     placed(frame, own, state, log_p)
