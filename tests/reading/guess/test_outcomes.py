@@ -207,6 +207,22 @@ def test_items_that_never_come_back_teach_nothing() -> None:
     assert "nothing comes back" not in inspect(again).problems
 
 
+def test_items_that_never_come_back_teach_nothing_to_whoever_names_them() -> None:
+    draw, rows = np.random.default_rng(3), []
+    for who in range(20):
+        for t, item in enumerate(draw.permutation(80).tolist()):
+            old = item % 2
+            said = old if draw.random() < 0.8 else 1 - old
+            rows.append({"subject": who, "trial": t, "word": f"w{item}", "length": item % 5})
+            rows[-1] |= {"response": ("new", "old")[said], "correct": int(said == old)}
+    frame = pl.DataFrame(rows)
+    found = inspect(frame, context="word")
+    assert found.study is None
+    assert "nothing comes back: word is hardly ever the same twice" in found.problems
+    assert inspect(frame, context="word", features="length").study is not None
+    assert inspect(frame, context="none").study is not None
+
+
 def cards() -> pl.DataFrame:
     """Four cards, of which two tell the weather; people know them from the start or learn it."""
     draw, rows = np.random.default_rng(2), []

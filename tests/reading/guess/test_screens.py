@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from howlearn.reading.guess import inspect
+from made import choices
 
 TRIALS = 40
 Row = dict[str, Any]
@@ -90,3 +91,33 @@ def test_trials_among_screens(log: Callable[[str, random.Random], list[Row]]) ->
     assert found.roles["reward"] in ("reward", "values.reward")
     assert len(found.study.learners) == 3
     assert len(found.study.action) == 3 * TRIALS  # neither practice nor other screens
+
+
+def words_for_outcomes() -> list[Row]:
+    return [
+        {"subject": who, "trial": t, "stim": stim, "key": key, "seen": ("naja", "hurra")[key == ok]}
+        for who in "abcd"
+        for t, (stim, ok, key) in enumerate(choices(ord(who), 60))
+    ]
+
+
+def test_a_filter_for_an_expression_names_its_columns() -> None:
+    rows = words_for_outcomes()
+    for row in rows[5::17]:
+        row |= {"key": "escape", "seen": None}
+    found = inspect(pl.DataFrame(rows), reward="seen == 'hurra'")
+    assert found.study is not None, found.problems
+    assert found.options["where"] == "seen != missing"
+    assert len(found.study.context) == len(rows) - len(rows[5::17])
+
+
+@pytest.mark.parametrize("part", ["extinction", "questions"])
+def test_answers_about_an_expression_can_be_read(part: str) -> None:
+    rows = [{"phase": "learn", **row} for row in words_for_outcomes()]
+    for row in [row for row in rows if row["trial"] >= 40]:
+        row |= {"phase": part, "seen": None}
+    (question,) = inspect(pl.DataFrame(rows), reward="seen == 'hurra'").questions
+    for answer in question.answers:
+        options = {"reward": "seen == 'hurra'", answer.option: answer.value, **answer.also}
+        found = inspect(pl.DataFrame(rows), **options)
+        assert found.study is not None, found.problems

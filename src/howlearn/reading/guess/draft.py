@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.errors import HowlearnError
+from howlearn.core.expression_values import YES_NO
 from howlearn.core.expressions import is_expression
 from howlearn.core.options import NONE
 from howlearn.core.text import shortened
@@ -193,6 +194,13 @@ class Draft:
         for text, strength in named_like(role, [*labels]).items():  # a short label is a name
             named.setdefault(labels[text], strength)
         return told | named
+
+    def written(self, column: str) -> str | None:
+        """A column as expressions name it, or the expression that it was computed from."""
+        if column not in self.computed:
+            return in_expression(column)
+        is_condition = self.sample.counts(column).keys() <= {*YES_NO}
+        return f"if({column}, 'yes', 'no')" if is_condition else f"({column})"
 
     def open(self, option: str) -> bool:
         """Whether an option may still be guessed."""

@@ -147,14 +147,16 @@ class NothingComesBack(Kind):
 
     name = NOT_COVERED
     about = "nothing comes back, so that no outcome could be used: questionnaires, single decisions"
-    settled_by = ("context",)
+    settled_by = ("features",)
 
     def reasons(self, found: Evidence | None, draft: Draft | None) -> Sequence[str]:
         """Contexts without features that hardly any learner meets twice."""
         if found is None or len(found) < FEWEST_TRIALS or int(found.context.max()) < 1:
             return ()
-        featured = found.features or (draft is not None and "features" in draft.guesses)
-        if featured or found.sets or found.visits >= AGAIN:
+        grouped = draft is not None and (
+            "features" in draft.guesses or draft.given.bin or draft.task is not None
+        )
+        if grouped or found.features or found.sets or found.visits >= AGAIN:
             return ()
         name = found.names.get("context", "the context")
         return (f"{name} is hardly ever the same twice for a learner",)

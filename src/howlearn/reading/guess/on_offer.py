@@ -261,7 +261,7 @@ def _put_one_side(draft: Draft, rows: Sample, action: str) -> bool:
         or guess.how == SAID
     ):
         return False
-    made, owner = in_expression(action), draft.learners()[rows.rows[draft.sample.rows]]
+    made, owner = draft.written(action), draft.learners()[rows.rows[draft.sample.rows]]
     for column in [c for c in draft.free if len(rows.counts(c)) == 2 and not is_answer(c)]:
         one, other = sorted(rows.counts(column))
         words, name = words_of(column), in_expression(column)

@@ -97,7 +97,7 @@ def _ways(draft: Draft, action: str, family: dict[str, str]) -> list[str]:
     """
     values = sorted(chosen_values(draft, action), key=natural_key)
     columns = [in_expression(c) for c in sorted(family.values(), key=natural_key)]
-    name = in_expression(action)
+    name = draft.written(action)
     if len(values) != len(columns) or name is None or None in columns:
         return []
     ways = [values, values[::-1]] if len(values) == 2 else [values]
@@ -125,7 +125,7 @@ def _chosen(tests: Mapping[str, str | None]) -> str:
 
 def _chosen_of(draft: Draft, action: str, family: dict[str, str]) -> str | None:
     """An expression for the outcome of the chosen option; None where it cannot be told."""
-    name = in_expression(action)
+    name = draft.written(action)
     columns = {side: in_expression(column) for side, column in family.items()}
     if name is None or None in columns.values():
         return None

@@ -182,7 +182,7 @@ def ask_what_is_good(draft: Draft) -> None:
         about = []  # it is turned round already
     if _follows(draft, action, reward) > -AVOIDED and not about:
         return
-    name = f"({reward})" if reward in draft.computed else in_expression(reward) or reward
+    name = draft.written(reward) or reward
     why = "choices are repeated less often after a higher value, as after punishments"
     why = f"{about[0]} sounds like punishments" if about else why
     draft.ask(
@@ -387,7 +387,7 @@ def find_reward_by_content(draft: Draft) -> None:
     if "reward" in draft.guesses or action is None:
         return
     answer = draft.answer
-    names = in_expression(action), in_expression(answer or "")
+    names = draft.written(action), in_expression(answer or "")
     if answer not in (None, action) and None not in names:
         shared = {*draft.sample.counts(action)} & {*draft.sample.counts(answer)}
         if len(shared) >= 2:
@@ -417,7 +417,7 @@ def _came_true(draft: Draft, action: str) -> bool:
     """An outcome in the words of the choices, as sun and rain: a prediction came true or not."""
     counts = draft.sample.counts(action)
     for column in draft.named("reward"):
-        values, names = draft.sample.counts(column), (in_expression(action), in_expression(column))
+        values, names = draft.sample.counts(column), (draft.written(action), in_expression(column))
         if {*values} == {*counts} and len(values) > 1 and None not in names:
             text = f"{names[0]} == {names[1]}"
             why = f"{column} has the values of {action}: a prediction that came true is a success"
@@ -433,7 +433,7 @@ def _same_values(draft: Draft, action: str) -> None:
     for column in draft.free:
         same = {*draft.sample.counts(column)} == {*counts} and not all(map(is_number, counts))
         if same and not tell_the_same(draft.sample, column, action):
-            names = in_expression(action), in_expression(column)
+            names = draft.written(action), in_expression(column)
             draft.odd(
                 f"{column} has the same values as {action}; is it what turned out to be right?",
                 f'--reward "{names[0]} == {names[1]}" if so',

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from howlearn.core.expression_values import FALSE_WORDS, TRUE_WORDS
-from howlearn.core.expressions import parse
+from howlearn.core.expressions import derive, parse
 from howlearn.core.options import NONE
 from howlearn.reading.columns import (
     KINDS,
@@ -159,10 +159,25 @@ def leave_other_screens_out(draft: Draft) -> None:
         return
     if _leave_kinds_out(draft, alien, "have no choice with an outcome"):
         return
-    name = in_expression(reward)
-    if name is not None and (alien & chosen & silent).any():
+    told = _is_there(draft, reward)
+    if told is not None and (alien & chosen & silent).any():
         why = f"rows without {reward} have other values in {action} than choices"
-        leave_out(draft, f"{name} != missing", BY_CONTENT, why)
+        leave_out(draft, told, BY_CONTENT, why)
+
+
+def _is_there(draft: Draft, column: str) -> str | None:
+    """The condition that a column has a value; of an expression, that its columns have."""
+    parts = [column]
+    if column in draft.computed:
+        known = [c for c in draft.sample.columns if c not in draft.computed]
+        parts = [*derive(column, "an expression", known).columns]
+    names = [in_expression(part) for part in parts]
+    text = " and ".join(f"{name} != missing" for name in names)
+    if None in names or not np.array_equal(
+        _holds(draft, text), ~draft.sample.columns[column].missing()
+    ):
+        return None  # if(…) may do without some of them
+    return text
 
 
 def _with_one_answer(sample: Sample, column: str, action: str) -> Mask:
@@ -272,12 +287,10 @@ def ask_about_silent_parts(draft: Draft) -> None:
 
 
 def _ask_about_silent(draft: Draft, column: str, reward: str, values: list[str]) -> None:
-    name, kind = in_expression(reward), in_expression(column)
-    if name is None or kind is None:
+    name, kind, told = draft.written(reward), in_expression(column), _is_there(draft, reward)
+    if name is None or kind is None or told is None:
         return
-    earned = Answer(
-        "reward", f"if({name} == missing, 0, {name})", "nothing was earned, and people saw that"
-    )
+    earned = Answer("reward", f"if({told}, {name}, 0)", "nothing was earned, and people saw that")
     other = Answer("where", is_among(kind, values, "not "), "they are another task")
     same = Answer("test_when", is_among(kind, values), "they are choices that taught nothing")
     nothing = EXTINCTION.fullmatch(values[0].lower())
@@ -304,10 +317,10 @@ def leave_incomplete_out(draft: Draft) -> None:
     columns += [c for option in ("learner", "context", "by") for c in draft.columns(option)]
     for column in columns:
         gaps = draft.sample.missing(column) & draft.chosen
-        name = in_expression(column)
-        if gaps.any() and name is not None and gaps.mean() < FEW_GAPS:
+        told = _is_there(draft, column) if gaps.any() and gaps.mean() < FEW_GAPS else None
+        if told is not None:
             why = f"{int(gaps.sum()):,} rows with a choice have no {column}"
-            leave_out(draft, f"{name} != missing", BY_CONTENT, why)
+            leave_out(draft, told, BY_CONTENT, why)
 
 
 def leave_out(draft: Draft, text: str, how: str, why: str) -> None:
