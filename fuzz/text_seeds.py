@@ -76,6 +76,7 @@ SEEDS: dict[str, Writer] = {
     "tsv": _csv("a.tsv", separated("\t")),
     "semicolon": _csv("a.csv", separated(";", comma=True)),
     "blanks": _csv("a.txt", separated(" ")),
+    "log": _csv("a.log", "Scenario - x\n\n" + separated("\t")),
     "quoted": _csv("a.csv", "\n".join(f'"{line}"' for line in separated('","').splitlines())),
     "utf-16": _csv("a.txt", separated("\t").replace("\tb\t", "\tü\t"), "utf-16"),
     "windows": _csv("a.csv", separated(";").replace(";c;", ";é;"), "cp1252"),

@@ -353,22 +353,9 @@ def find_roles(
         given = getattr(options, role)
         if given:
             finder.found[role] = given if isinstance(given, str) else ", ".join(given)
-    roles = Roles(
-        learner,
-        context,
-        action,
-        reward,
-        trial,
-        scored,
-        learned,
-        finder.found,
-        options.forgone,
-        options.episode,
-        options.duration,
-        options.offered,
-        options.load,
-    )
-    return roles, []
+    rest = (options.forgone, options.episode, options.duration, options.offered, options.load)
+    found = Roles(learner, context, action, reward, trial, scored, learned, finder.found, *rest)
+    return found, []
 
 
 def _trial(given: Sequence[str], finder: _RoleFinder) -> tuple[str, ...]:

@@ -42,7 +42,12 @@ def test_a_choice_and_an_outcome_without_telling_names() -> None:
         | {"reward": ("quinine", "sucrose")[r["won"]]}
         for r in learners(turns=20)
     ]
-    assert asked(pl.DataFrame(rows)) == {"action": ["flower"]}
+    found = inspect(pl.DataFrame(rows))
+    assert found.questions == ()
+    assert found.roles["action"] == "flower"
+    assert any("flower is taken as what was chosen" in str(each) for each in found.oddities)
+    idle = [row | {"flower": ("blue", "pink")[i % 7 < 3]} for i, row in enumerate(rows)]
+    assert "action" not in inspect(pl.DataFrame(idle)).roles
     pecks = [
         {"bird": r["who"], "trial": r["t"], "sample": r["shown"], "peck": "LR"[r["made"]]}
         | {"grain": ("no", "yes")[r["won"]]}

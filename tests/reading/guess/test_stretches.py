@@ -132,11 +132,15 @@ def test_payoffs_may_have_any_name_that_counts() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_naming_the_trial_adds_no_reset(seed: int) -> None:
+def test_trials_that_are_counted_through_make_new_problems_a_question(seed: int) -> None:
+    """The same actions pay otherwise in each block: reversed, or a new problem?"""
     number = pl.int_range(pl.len()).over("subject")
     data = games(seed, new=True).drop("p1", "p2").with_columns(trial=number)
-    assert "reset_by" not in inspect(data).options
-    assert "reset_by" not in inspect(data, trial="trial").options
+    for found in (inspect(data), inspect(data, trial="trial")):
+        (asked,) = found.questions
+        assert [each.typed for each in asked.answers] == ["--reset-by block", "--reset-by none"]
+    assert inspect(data, reset_by="none").questions == ()
+    assert "reset_by" not in inspect(games(seed, new=False).with_columns(trial=number)).options
 
 
 def test_blocks_with_names_that_count_order_the_rows() -> None:

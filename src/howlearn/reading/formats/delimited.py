@@ -46,6 +46,7 @@ from howlearn.reading.formats.text_layout import (
     is_data,
     is_wrapped,
     layout_of,
+    rows_of_labels,
     split,
 )
 
@@ -54,6 +55,7 @@ HEAD_BYTES = 2**20
 WIDE = 16  # columns from which rows are first seen to have so many values
 TAIL_BYTES, LAST_BYTES = 2**12, 110  # at the end, for empty lines and for Gorilla's last one
 _LAST = re.compile(rb'[\r\n]+"?END OF FILE[",;\t\s]*$')
+LABELS_NOTE = "what stands below the names of its columns describes them, and was left out"
 EMPTY_ALLOWED = "a row with the names of the columns, then one row per trial"
 
 
@@ -94,6 +96,13 @@ class Delimited(Table):
             self.layout = layout
         elif not header and not layout.unnamed and is_data(layout.names, layout.records):
             layout = self._without_header(layout)
+        elif not layout.unnamed and (rows := rows_of_labels(layout.records)):
+            self._about_names = rows
+            self.first_row += rows
+            labels = zip(layout.names, layout.records[0], strict=False)
+            self.about = {name: {"Description": text.strip()} for name, text in labels if text}
+            layout = replace(layout, records=layout.records[rows:])
+            self.layout = layout
         names = ("", *layout.names) if layout.unnamed else layout.names
         self.twice = [name for name, times in Counter(names).items() if name and times > 1]
         kept = iter(distinct_names([name for name in names if name]))
@@ -329,7 +338,7 @@ class Delimited(Table):
             kind = f"PsychoPy {kind}"
         elif is_jspsych(self.columns):
             kind = f"jsPsych {kind}"
-        elif self._about_names:
+        elif self._about_names and not self.about:
             kind = f"Qualtrics {kind}"
         elif "subjID" in self.columns and self.separator != ",":
             kind = f"hBayesDM {kind.lower() if kind == 'Text' else kind}"
@@ -347,7 +356,7 @@ class Delimited(Table):
         if self.twice:
             yield told_twice(self.twice)
         if self._about_names:
-            yield QUALTRICS_NOTE
+            yield LABELS_NOTE if self.about else QUALTRICS_NOTE
         if self._wrapped:
             yield "each of its rows was in quotes as a whole; the quotes were removed"
         if self.layout.above:
@@ -398,6 +407,15 @@ def open_text(
 
 
 FORMATS = (
+    Format(
+        "log",
+        "logs with columns, as Presentation writes them, where no other data are in a folder",
+        open_text,
+        (".log",),
+        seeds=("log",),
+        rank=5,
+        explains=True,
+    ),
     Format(
         TEXT,
         "CSV, TSV and other text with commas, semicolons, tabs, bars or blanks between columns, "

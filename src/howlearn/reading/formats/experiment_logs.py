@@ -184,21 +184,25 @@ def open_json(path: Path, inside: str | None = None, content: bytes | None = Non
     try:
         text = decoded(raw, encoding)
         try:
-            return _json_tables(path, _values(path, text), None)
+            return nested_tables(path, _values(path, text))
         except DataError:
             values, notes = _mended(text)
             if not notes:
                 raise
-            tables = _json_tables(path, values, None)
+            tables = nested_tables(path, values)
             tables[0].notes = (*tables[0].notes, *notes)
             return tables
     except (UnicodeError, RecursionError):
         raise refused(path, "a file that is not JSON or is damaged") from None
 
 
-def _json_tables(path: Path, values: list[Any], look: Look | None) -> list[Table]:
+def nested_tables(
+    path: Path, values: list[Any], kind: str = "JSON", look: Look | None = None
+) -> list[Table]:
+    """The table in nested values that a file holds one after the other."""
+
     def again(axes: Sequence[str], padding: str | None) -> list[Table]:
-        return _json_tables(path, values, Look(tuple(axes), padding))
+        return nested_tables(path, values, kind, Look(tuple(axes), padding))
 
     asked = look or Look()
     try:
@@ -208,9 +212,9 @@ def _json_tables(path: Path, values: list[Any], look: Look | None) -> list[Table
             raise DataError([unclear.problem(str(path))]) from None
         return [Asking(str(path), path.stem, unclear.problem(str(path)), again)]
     if frame is None or not frame.height:
-        found = "JSON without trials" if values else "an empty file"
+        found = f"{kind} without trials" if values else "an empty file"
         raise DataError([Problem(str(path), None, None, found, NEEDED)])
-    kind = "jsPsych JSON" if is_jspsych(frame.columns) else "JSON"
+    kind = f"jsPsych {kind}" if is_jspsych(frame.columns) else kind
     lines = " (several values one after the other)" if len(values) > 1 else ""
     told = f"{kind}{lines}, rows counted as trials"
     bare = frame.columns[frame.width - asked.bare :] if asked.bare else ()

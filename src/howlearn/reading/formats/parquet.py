@@ -12,8 +12,10 @@ import polars as pl
 from howlearn.core.columns import column_named
 from howlearn.core.errors import DataError, Problem
 from howlearn.core.text import many
+from howlearn.reading.columns import guess
 from howlearn.reading.formats import Format
 from howlearn.reading.formats.detect import Panic, no_panic, reason_of
+from howlearn.reading.formats.experiment_logs import nested_tables
 from howlearn.reading.formats.matrices import text_of
 from howlearn.reading.formats.table import Extended, Table
 from howlearn.reading.rows import BATCH_ROWS
@@ -44,6 +46,9 @@ class Parquet(Table):
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Slices of the file, so that a large study never is in memory twice."""
+        yield from map(_without_lists, self._parts(columns))
+
+    def _parts(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         try:
             if not self._sound.issuperset(columns):
                 check_pages(self.path, {*columns} - self._sound)
@@ -56,9 +61,19 @@ class Parquet(Table):
                     part = (
                         rows.select(map(column_named, columns)).slice(start, BATCH_ROWS).collect()
                     )
-                yield self._decoded(_without_lists(part), start)
+                yield self._decoded(part, start)
         except (pl.exceptions.PolarsError, Panic, Damage, OSError) as error:
             raise self._broken(error) from None
+
+    def has_trials_in_lists(self) -> bool:
+        """Whether choices and outcomes are lists; else lists are traces within a trial."""
+        plain = [name for name, kind in self._schema.items() if not kind.is_nested()]
+        alone = all(guess(role, plain) for role in ("action", "reward"))
+        return not alone and len(self.columns) - len(plain) > 1
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows as objects: a learner or a session each, where columns hold lists of trials."""
+        return [row for part in self._parts(self.columns) for row in part.iter_rows(named=True)]
 
     @property
     def n_rows(self) -> int:
@@ -264,6 +279,8 @@ def open_parquet(
 ) -> list[Table]:
     """A Parquet file with the columns that the folders above it are named for."""
     table = Parquet(path)
+    if table.has_trials_in_lists():
+        return nested_tables(path, [table.records()], "Parquet with lists")
     parts = partition_of(path)
     return [Extended(table, parts, {}) if parts else table]
 

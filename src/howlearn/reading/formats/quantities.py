@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
@@ -56,6 +56,8 @@ def put_together(
     if options.wide is not None:
         return _as_told(tables, options, notes)
     found = [grid for table in tables if (grid := _grid(table)) is not None]
+    if len({grid.name for grid in found}) == 1 and len(found) > 1:  # t1, t2 … in every file
+        found = [replace(grid, name=_NUMBERS.sub("", grid.table.stem)) for grid in found]
     names = {grid.name for grid in found}
     sets = _sets(found)
     if len(names) < FEWEST or any(len(each) != len(names) for each in sets.values()):
@@ -66,6 +68,8 @@ def put_together(
     left = [table for table in tables if not any(grid.table is table for grid in found)]
     trials = any(all(guess(r, t.columns) for r in ("action", "reward")) for t in left)
     if trials or not chosen or not (certain or earned):
+        if certain and not trials:
+            _suggest([grid.table for grid in found], notes)
         return list(tables)
     shown = listed([f"{grid.name} ({Path(grid.table.name).name})" for grid in found])
     notes.append(f"each file is one quantity of the same trials: {shown}")
@@ -73,12 +77,14 @@ def put_together(
 
 
 def _suggest(tables: Sequence[Table], notes: list[str]) -> None:
-    """Files called choices and rewards with the same columns, none of which is a role."""
+    """Files with the same columns, none of which is a role, but perhaps the files are."""
     stems = [table.stem for table in tables]
     called = {role: [*named_like(role, stems)] for role in ("action", "reward")}
     alike = len({tuple(table.columns) for table in tables}) == 1
-    if alike and len(stems) == 2 and all(len(each) == 1 for each in called.values()):
-        files = "; ".join(f"{role}={name}.*" for role, [name] in called.items())
+    two = len(stems) == 2 and all(len(each) == 1 for each in called.values())
+    if alike and (two or all(_grid(table) is not None for table in tables[:2])) and stems[1:]:
+        names = {role: each[0] if len(each) == 1 else "FILE" for role, each in called.items()}
+        files = "; ".join(f"{role}={name}.*" for role, name in names.items())
         notes.append(
             f'the files may be one quantity each: --wide "{files}" joins them (with --axes '
             "trial,learner where every row is a trial and every column a learner)"

@@ -148,6 +148,44 @@ def is_data(names: Sequence[str], records: Sequence[Sequence[str | None]]) -> bo
     return again + bool(numbers) > 1 and again > 0
 
 
+FEWEST_BELOW = 3  # rows
+
+
+def rows_of_labels(records: Sequence[Sequence[str]]) -> int:
+    """How many rows below the names only describe the columns: words above numbers.
+
+    >>> rows_of_labels([("Number", "Which urn?"), ("1", "2"), ("2", "1"), ("3", "2")])
+    1
+    >>> rows_of_labels([("1", "left"), ("2", "right"), ("3", "left"), ("4", "left")])
+    0
+    """
+    for rows in (2, 1):
+        below = [*zip(*records[rows:], strict=False)]
+        told = [[v.strip() for v in column if v.strip()] for column in below]
+        if len(records) - rows < FEWEST_BELOW or not told:
+            continue
+        if all(_are_labels(record, told) for record in records[:rows]):
+            return rows
+    return 0
+
+
+def _are_labels(record: Sequence[str], told: Sequence[Sequence[str]]) -> bool:
+    """Whether a row has words only, none of which its column has again, and numbers are below."""
+    there = {i: v.strip() for i, v in enumerate(record[: len(told)]) if v.strip()}
+    numbers = [i for i in there if len(told[i]) >= FEWEST_BELOW and all(map(_is_number, told[i]))]
+    words = {text for text in there.values() if len(text) > 2 and text.lower() not in _NOTHING}
+    return (
+        len(numbers) > 1
+        and 2 * len(there) > len(record)
+        and len(words) > 1
+        and not any(_is_number(text) or text in told[i] for i, text in there.items())
+        and not any(there[i].lower() in _NOTHING for i in numbers)
+    )
+
+
+_NOTHING = {*"na n/a nan null none nil missing undefined inf -inf true false".split()}
+
+
 def _counted(numbers: Sequence[str]) -> bool:
     """Whether numbers count something, as the trials that columns are for."""
     if len(numbers) < FEWEST_COUNTED or not all(_COUNT.fullmatch(number) for number in numbers):

@@ -174,6 +174,8 @@ class Long(Wrapped):
         named = [c for c in self._rest if plain(c) == RESPONSE and _unique(table, c)]
         self._response = named[:1] if self._learner else []
         self.columns = (*self._learner, *self._rest, self._trial, *self._names)
+        said = {name: table.about.get(next(iter(f.values()))) for name, f in self._names.items()}
+        self.about = {**table.about, **{name: text for name, text in said.items() if text}}
         self.format = f"{table.format}, several trials per row, rows counted as trials"
         shown = ", ".join(f"{name} ({len(families.numbers)})" for name in families.members)
         self.notes = (

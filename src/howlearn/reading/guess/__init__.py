@@ -15,9 +15,10 @@ from howlearn.core.text import quoted, shortened
 from howlearn.reading.formats.open import open_tables
 from howlearn.reading.formats.sidecars import descriptions
 from howlearn.reading.formats.table import Table
-from howlearn.reading.guess.action import find_on_offer
+from howlearn.reading.guess.action import find_offers_of_contexts, find_on_offer
 from howlearn.reading.guess.coding import (
     find_features,
+    find_load,
     find_parts,
     find_reward_coding,
     find_rt,
@@ -33,7 +34,7 @@ from howlearn.reading.guess.kinds import find_kind
 from howlearn.reading.guess.learner import find_learner
 from howlearn.reading.guess.missed import apply_missing, find_missing_choices
 from howlearn.reading.guess.oddities import remark
-from howlearn.reading.guess.on_offer import find_offers, find_offers_of_contexts
+from howlearn.reading.guess.on_offer import find_offers
 from howlearn.reading.guess.options_outcomes import find_reward_of_the_chosen
 from howlearn.reading.guess.roles import (
     ask_what_is_good,
@@ -45,7 +46,6 @@ from howlearn.reading.guess.rows import (
     ask_about_silent_parts,
     ask_if_forced,
     find_forced,
-    find_load,
     find_test,
     leave_incomplete_out,
     leave_other_loops_out,
@@ -95,16 +95,8 @@ def inspect(
     if not tables:
         raise HowlearnError("no file was given")
     check_names(given, columns_of(tables))
-    draft = Draft(
-        take_sample(tables), given, task, refused=refused(options), about=descriptions(tables)
-    )
+    draft = _begun(tables, given, task, refused(options))
     shown = {name: examples(draft.sample, name) for name in draft.sample.columns}
-    unseen = len(columns_of(tables)) - len(shown)
-    if unseen:
-        draft.odd(
-            f"there are {unseen + len(shown):,} columns, of which {len(shown):,} were looked at: "
-            "the first, and those with telling names"
-        )
     guess(draft)
     if draft.sample.unread and any(role not in draft.guesses for role in ROLES_NEEDED):
         raise DataError(draft.sample.unread)
@@ -130,6 +122,20 @@ def inspect(
         tuple(draft.questions),
         draft.kind,
     )
+
+
+def _begun(
+    tables: Sequence[Table], given: ReadOptions, task: Task | None, refused: frozenset[str]
+) -> Draft:
+    """A draft of what the user said, with a sample of the rows."""
+    draft = Draft(take_sample(tables), given, task, refused=refused, about=descriptions(tables))
+    there, seen = len(columns_of(tables)), len(draft.sample.columns)
+    if there > seen:
+        draft.odd(
+            f"there are {there:,} columns, of which {seen:,} were looked at: the first, and those "
+            "with telling names"
+        )
+    return draft
 
 
 def _with_kind(study: Study, draft: Draft) -> Study:
@@ -187,6 +193,7 @@ FINDERS = (
     Finder(ask_what_is_good, "", "action reward"),
     Finder(find_offers, "offered offers positions context", "action reward"),
     Finder(find_reward_of_the_chosen, "reward", "action offered positions"),
+    Finder(find_words, "recode missing", "reward"),  # of what was chosen
     Finder(leave_other_screens_out, "where", "action reward"),
     Finder(apply_missing, "", "action reward"),  # now that it is known which columns these are
     Finder(find_missing_choices, "missing", "action"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import permutations
 
 import numpy as np
 
+from howlearn.core.text import few
 from howlearn.reading.columns import (
     BLOCKS,
     GROUPS,
@@ -39,7 +41,7 @@ from howlearn.reading.guess.column_checks import (
     with_reward,
 )
 from howlearn.reading.guess.context import is_chosen
-from howlearn.reading.guess.draft import Candidate, Draft, in_expression, in_quotes
+from howlearn.reading.guess.draft import BY_CONTENT, Candidate, Draft, in_expression, in_quotes
 from howlearn.reading.guess.sample import Sample, together
 from howlearn.reading.rewards import GOOD_WORDS
 
@@ -53,6 +55,8 @@ DERIVED = {
     *"high low prob better worse sim simulated model predicted num latency confidence".split(),
     *"conf count exploded explosion popped burst".split(),
 }
+MOST_LABELS = 60  # of pairs, or of contexts with offers of their own
+NEVER = 20  # choices that would be expected, where an action was on offer and never chosen
 RANK = 0.1  # for each likelier name in the vocabulary
 
 
@@ -98,6 +102,7 @@ def action_candidates(draft: Draft, reward: str | None) -> list[Candidate]:
             if c not in named
             and c not in draft.on_offer
             and not is_derived(c)
+            and fixed_by(draft, rewarded, c) is None
             and _are_keys(draft, rewarded, c, reward)
         ]
     return sorted(found, key=lambda each: -each.score)
@@ -259,3 +264,48 @@ def from_right_and_wrong(draft: Draft, answer: str, mark: str) -> str | None:
 
 def _good(marks: Sequence[str]) -> str | None:
     return next((mark for mark in marks if mark.lower() in GOOD_WORDS), None)
+
+
+# Contexts in which only some actions ever occur, in anyone.
+
+
+def find_offers_of_contexts(draft: Draft) -> None:
+    """Actions that nobody ever chose in a context, though they would have been by chance."""
+    action, columns = draft.column("action"), draft.columns("context")
+    if (
+        action is None
+        or not columns
+        or not all(map(draft.open, ("offered", "offers", "positions")))
+    ):
+        return
+    chosen = draft.chosen
+    context = draft.contexts()
+    if context is None:
+        return
+    kinds, at, where = np.unique(context[chosen], return_index=True, return_inverse=True)
+    if len(kinds) > MOST_LABELS or len(kinds) < 2:
+        return
+    codes = draft.sample.codes(action)[chosen]
+    values, which = np.unique(codes, return_inverse=True)
+    table = np.zeros((len(kinds), len(values)), dtype=np.int64)
+    np.add.at(table, (where, which), 1)
+    offered = table > 0
+    usual = 1 / np.maximum(offered.sum(axis=1, keepdims=True), 1)
+    never = ~offered & (table.sum(axis=1, keepdims=True) * usual / 2 >= NEVER)
+    certain = never.sum(axis=1) == (~offered).sum(axis=1)  # nothing is absent by chance alone
+    if not never.any() or not certain.all() or (offered.sum(axis=1) < 2).any():
+        return
+    labels = draft.sample.columns[action].labels
+    rows = np.flatnonzero(chosen)[at]
+    names = [":".join(str(draft.sample.texts(c)[row]) for c in columns) for row in rows]
+    sets = [sorted(str(labels[int(v)]) for v in values[mine]) for mine in offered]
+    if any(re.search(r"[=|,]", text) for text in (*names, *(s for each in sets for s in each))):
+        return
+    offers = tuple(f"{name}={'|'.join(mine)}" for name, mine in zip(names, sets, strict=True))
+    said = few([f"{name}: {'/'.join(mine)}" for name, mine in zip(names, sets, strict=True)], 4)
+    draft.put("offers", offers, BY_CONTENT, "nobody ever chose anything else in these contexts")
+    draft.odd(
+        f"in each context only some actions were ever chosen by anyone ({said}): the others are "
+        "taken as not on offer",
+        "--offers none if all could be chosen",
+    )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.arrays import chi_square_tail
 from howlearn.reading.columns import (
+    is_count,
     is_feature,
     is_numbered,
     is_time,
@@ -202,13 +203,15 @@ def on_offer(rows: Sample, names: Sequence[str]) -> tuple[tuple[str, ...], tuple
     groups = alike + [pair for pair in combinations(likely[:12], 2) if pair not in alike]
     best = _chosen_and_not(coded)
     for group in groups:
-        if not _are_options(coded, group):
+        words = not any(is_number(value) for c in group for value in rows.counts(c))
+        shared = _are_options(coded, group)
+        if not shared and not (group in alike and words and _are_options(coded, group, False)):
             continue
         if group not in alike and len({v for c in group for v in rows.counts(c)}) < 3:
             continue  # of two values everything is one
         one_of = tuple(c for c in likely if c not in group and is_one_of(coded, c, group))
         things = any(like(c, SHOWN) for c in group) or _are_sides_with_words(rows, group)
-        if not one_of and not (group in alike and things):
+        if not one_of and not (shared and group in alike and things):
             continue  # amounts or chances, rather than things
         if (bool(one_of), len(group)) > (bool(best[1]), len(best[0])):
             best = (group, one_of)
@@ -283,14 +286,17 @@ def _coded_together(rows: Sample, names: Sequence[str]) -> dict[str, NDArray[np.
     return coded
 
 
-def _are_options(coded: Mapping[str, NDArray[np.int64]], group: Sequence[str]) -> bool:
-    """Whether columns show the same kind of things, and never the same one at once."""
+def _are_options(
+    coded: Mapping[str, NDArray[np.int64]], group: Sequence[str], shared: bool = True
+) -> bool:
+    """Whether columns show the same things, or each its own, and never the same one at once."""
     for one, other in combinations(group, 2):
         a, b = coded[one], coded[other]
         both = (a >= 0) & (b >= 0)
         if both.sum() < FEWEST or np.mean(a[both] == b[both]) > ALIKE:
             return False
-        if not len(np.intersect1d(a[both], b[both])) and not are_right_and_wrong((one, other)):
+        apart = not len(np.intersect1d(a[both], b[both]))
+        if shared and apart and not are_right_and_wrong((one, other)):
             return False
     return True
 
@@ -394,13 +400,25 @@ def _sides(one: list[str], other: list[str], sides: Sequence[tuple[str, str]] = 
     return len(one) > 1 or len(one[0]) > 1  # left and right say enough, a and b do not
 
 
+MOST_COUNTED = 12
+
+
+def _are_counted(values: set[str]) -> bool:
+    """Whether values are the numbers of several things, from 0 or 1 on without a gap."""
+    if not 3 <= len(values) <= MOST_COUNTED or not all(map(is_count, values)):
+        return False
+    numbers = sorted(map(int, values))
+    return numbers[0] < 2 and numbers[-1] - numbers[0] == len(numbers) - 1
+
+
 def _are_two(rows: Sample, one: str, other: str) -> bool:
     """Whether two columns show the same things, and never the same at once."""
     if named_like("reward", [one, other]) or named_like("trial", [one, other]):
         return False
     left, right = rows.counts(one), rows.counts(other)
     shown = named_like("context", [one]) or like(one, SHOWN)
-    if not shown and all(is_number(value) for value in (*left, *right)):
+    numbers = all(is_number(value) for value in (*left, *right))
+    if numbers and not shown and not _are_counted({*left, *right}):
         return False  # chances or amounts
     if min(len(left), len(right)) < 2 or 2 * len({*left} & {*right}) < len({*left, *right}):
         return False

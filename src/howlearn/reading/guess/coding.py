@@ -33,6 +33,7 @@ from howlearn.reading.guess.column_checks import (
 )
 from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, SAID, Draft, Guess
 from howlearn.reading.guess.missed import add_missing
+from howlearn.reading.guess.sample import together
 from howlearn.reading.labels import natural_key, split_names
 
 # Rewards that are written for people: amounts with a unit, and words for success and failure.
@@ -85,7 +86,7 @@ def worth(values: Iterable[str]) -> Mapping[str, str] | None:
         return None
     if are_words(rest) or all(is_number(value) for value in rest):
         return None
-    words = {value: re.sub(r"[\s_.!-]+", "", value.lower()) for value in rest}
+    words = _telling_words(rest)
     if "".join(sorted(words.values())) in _LETTERS and len(rest) == 2:
         good_letter = _LETTERS["".join(sorted(words.values()))]
         return {value: "1" if words[value] == good_letter else "0" for value in rest}
@@ -100,6 +101,17 @@ def worth(values: Iterable[str]) -> Mapping[str, str] | None:
     if len(bad) == len(rest) == 2 and len(between) == 1:  # nothing is better than a loss
         return {value: "0" if value in between else "-1" for value in rest}
     return _amounts(rest) or _in_sentences(rest)
+
+
+def _telling_words(values: list[str]) -> dict[str, str]:
+    """Values without case and punctuation, and without the words that all of them share.
+
+    >>> _telling_words(["fb_win.png", "fb_loss.png"])
+    {'fb_win.png': 'win', 'fb_loss.png': 'loss'}
+    """
+    words = {value: re.split(r"[\s_.!:/-]+", value.lower()) for value in values}
+    shared = set.intersection(*({*each} for each in words.values()))
+    return {value: "".join(w for w in each if w not in shared) for value, each in words.items()}
 
 
 def _in_sentences(values: list[str]) -> Mapping[str, str] | None:
@@ -344,3 +356,28 @@ def find_shortest(draft: Draft) -> None:
     if short and short < len(trials):
         why = f"{short:,} of {len(trials):,} sequences have fewer than {SHORTEST} choices"
         draft.put("min_trials", SHORTEST, BY_CONTENT, why)
+
+
+# How many stimuli a block has.
+
+MOST_BLOCKS = 0.9  # of the blocks: the last of a sample may be cut, and choices may be missing
+
+
+def find_load(draft: Draft) -> None:
+    """A number that is the same within a block, and that of the contexts which the block shows."""
+    resets, context = draft.columns("reset_by"), draft.contexts()
+    if not draft.open("load") or not resets or context is None:
+        return
+    block = together(draft.sequences(), *(draft.sample.codes(name) for name in resets))
+    pairs = np.unique(together(block, context), return_index=True)[1]
+    shown = np.bincount(block[pairs])
+    if len(np.unique(shown)) < 2:
+        return  # the same in all blocks tells nothing
+    first = np.unique(block, return_index=True)[1]
+    for name in draft.free:
+        numbers = draft.sample.numbers(name)
+        same = np.array_equal(numbers, numbers[first][block])
+        if same and np.mean(numbers[first] == shown) >= MOST_BLOCKS:
+            why = f"how many contexts each {resets[0]} shows; models of working memory need it"
+            draft.put("load", name, BY_CONTENT, why)
+            return

@@ -114,7 +114,8 @@ class Answer:
         words = []
         for name, value in {self.option: self.value, **self.also}.items():
             text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-            words.append(f"--{name.replace('_', '-')} {typed(text)}")
+            sign = "=" if text.startswith("-") else " "  # else it looks like another option
+            words.append(f"--{name.replace('_', '-')}{sign}{typed(text)}")
         return " ".join(words)
 
 

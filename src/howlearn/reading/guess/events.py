@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from howlearn.reading.columns import is_time, like
+from howlearn.reading.guess.behaviour import words_of
 from howlearn.reading.guess.coding import worth
 from howlearn.reading.guess.column_checks import is_number, materialise, share
 from howlearn.reading.guess.draft import (
@@ -97,6 +98,7 @@ def _cycle(draft: Draft, column: str) -> tuple[list[str], list[str], list[str]] 
     after = times / np.maximum(times.sum(axis=1, keepdims=True), 1) > HARDLY
     since = times / np.maximum(times.sum(axis=0, keepdims=True), 1) > HARDLY
     met = [i for i in range(len(labels)) if labels[i] is not None and times[i].sum() > 0]
+    found: list[tuple[list[str], list[str], list[str]]] = []
     groups: dict[tuple[int, ...], list[int]] = {}
     for i in met:
         groups.setdefault(tuple(np.flatnonzero(after[i]).tolist()), []).append(i)
@@ -107,8 +109,23 @@ def _cycle(draft: Draft, column: str) -> tuple[list[str], list[str], list[str]] 
         if all({*np.flatnonzero(since[:, i]).tolist()} == {*made} for i in ends):
             shown = {*np.flatnonzero(since[:, made].any(axis=1)).tolist()} - {*ends, *made}
             some = [[str(labels[i]) for i in each] for each in (sorted(shown), made, ends)]
-            return some[0], some[1], some[2]
-    return None
+            found.append((some[0], some[1], some[2]))
+    # A cycle has no beginning: it ends with words for success, or after what is called a response.
+    return max(found, key=lambda one: _ends_with_outcomes(draft, column, *one), default=None)
+
+
+RESPONSES = {*"response resp key keypress press button choice lick poke nosepoke touch".split()}
+
+
+def _ends_with_outcomes(
+    draft: Draft, column: str, shown: list[str], made: list[str], ends: list[str]
+) -> tuple[bool, bool, bool]:
+    """What speaks for these events being what was shown, chosen and earned."""
+    rows = np.isin(draft.sample.texts(column), made)
+    said = [{*draft.sample.texts(c)[rows]} for c in draft.free if c != column]
+    beside = [{*words_of(values.pop())} for values in said if len(values) == 1]
+    named = any(not RESPONSES.isdisjoint(words) for words in (*beside, *map(words_of, made)))
+    return worth(ends) is not None, named, not any(map(is_number, ends))
 
 
 def _ask(draft: Draft, name: str, shown: list[str], made: list[str], ends: list[str]) -> None:
@@ -121,11 +138,14 @@ def _ask(draft: Draft, name: str, shown: list[str], made: list[str], ends: list[
     ways = {e: f"{name} == {in_quotes(e)}" for e in sorted(ends, key=lambda e: e not in good)}
     also = {"action": action, "where": where, "context": context}
     why = f"{' or '.join(made)} is followed by {' or '.join(ends)}"
-    draft.ask(
-        "reward",
-        f"each row is an event: {why}; are these choices and outcomes?",
-        [Answer("reward", way, f"yes: {e} is a success", also) for e, way in ways.items()],
-    )
+    if len(good) == 1 and known:
+        draft.odd(f"each row is an event: {why}, and {good[0]} is taken as a success")
+    else:
+        draft.ask(
+            "reward",
+            f"each row is an event: {why}; are these choices and outcomes?",
+            [Answer("reward", way, f"yes: {e} is a success", also) for e, way in ways.items()],
+        )
     first = next(iter(ways.values()))
     for option, text in (("action", action), ("reward", first), ("context", context[0])):
         if text != "none":

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.options import NONE
-from howlearn.core.text import few
 from howlearn.reading.columns import is_answer, is_count, is_numbered, is_time, like
+from howlearn.reading.guess.action import MOST_LABELS, NEVER
 from howlearn.reading.guess.behaviour import (
     FEWEST,
     NEARLY,
+    follows_from,
     goes_on,
     hangs_on,
     pair_on_screen,
@@ -26,6 +27,7 @@ from howlearn.reading.guess.column_checks import (
     materialise,
     nothing_in,
     runs_within,
+    tell_the_same,
     worth_in,
 )
 from howlearn.reading.guess.draft import (
@@ -41,8 +43,6 @@ from howlearn.reading.guess.missed import add_missing, chosen_values, missed_cod
 from howlearn.reading.guess.sample import Sample, together
 from howlearn.reading.offers import options_in
 
-MOST_LABELS = 60  # of pairs, or of contexts with offers of their own
-NEVER = 20  # choices that would be expected, where an action was on offer and never chosen
 TELLS = 3.0  # decimal places of chance by which one reading is better than another
 PAIR_NAMES = "type pair stim stimulus stimuli cue options trial_type condition context set"
 _LEFT = "left l f z q s d arrowleft leftarrow 37 1 first a 'f' up gauche links izquierda sinistra"
@@ -189,6 +189,8 @@ def _in_order(values: list[str], columns: Sequence[str]) -> tuple[bool, tuple[st
     if several:  # left, in between, right
         middle_last = sorted(values, key=lambda v: (0, 2, 1)[ranks[v]])
         return sorted(ranks.values()) == [0, 1, 2], tuple(middle_last)
+    if all(map(is_number, values)) and float(values[0]) == -float(values[1]):
+        return True, tuple(sorted(values, key=float))  # -1 is left of 1
     if sorted(ranks.values()) == [0, 1]:
         values = sorted(values, key=lambda v: ranks[v])
         swapped = _rank(_word(columns[0], columns[1])) == 1  # right stands first
@@ -244,6 +246,13 @@ def _beside(
     likely = [c for c in likely if not (is_time(c) or is_answer(c) or rows.missing(c).any())]
     likely = [c for c in likely if tuple(rows.texts(c)[:FEWEST]) not in texts]
     changing = [c for c in likely if runs_within(owner, rows.codes(c))[0] < OFTEN]
+    things = together(*(np.unique(each.astype(str), return_inverse=True)[1] for each in shown))
+    outcome = together(things, rows.codes(draft.guesses["reward"].columns[0]))
+    changing = [  # what follows from the outcome, whatever was chosen, was not there before it
+        c
+        for c in changing
+        if not follows_from(rows.codes(c), outcome) or follows_from(rows.codes(c), things)
+    ]
     return [rows.codes(c) for c in changing[:MOST_BESIDE]]
 
 
@@ -288,6 +297,9 @@ def _put_one_side(draft: Draft, rows: Sample, action: str) -> bool:
         materialise(draft, "action", text)
         if _telling(draft, rows, text) < _telling(draft, rows, action) + TELLS:
             continue
+        reward = draft.column("reward")
+        if reward is not None and tell_the_same(draft.sample, text, reward):
+            continue  # it says only whether the choice was right
         why = f"{action} says which side was chosen, and {column} what was there"
         draft.guesses["action"] = replace(guess, value=text, how=BY_CONTENT, why=why)
         draft.put("context", (NONE,), BY_CONTENT, "stimuli change sides: what is chosen counts")
@@ -401,48 +413,3 @@ def _put_places(
     draft.put("context", (NONE,), BY_CONTENT, "what is shown is on offer, and always the same task")
     if not sure and not apart:  # with pairs of their own both readings say the same of learners
         _ask_order(draft, action, (column,), order)
-
-
-# Contexts in which only some actions ever occur, in anyone.
-
-
-def find_offers_of_contexts(draft: Draft) -> None:
-    """Actions that nobody ever chose in a context, though they would have been by chance."""
-    action, columns = draft.column("action"), draft.columns("context")
-    if (
-        action is None
-        or not columns
-        or not all(map(draft.open, ("offered", "offers", "positions")))
-    ):
-        return
-    chosen = draft.chosen
-    context = draft.contexts()
-    if context is None:
-        return
-    kinds, at, where = np.unique(context[chosen], return_index=True, return_inverse=True)
-    if len(kinds) > MOST_LABELS or len(kinds) < 2:
-        return
-    codes = draft.sample.codes(action)[chosen]
-    values, which = np.unique(codes, return_inverse=True)
-    table = np.zeros((len(kinds), len(values)), dtype=np.int64)
-    np.add.at(table, (where, which), 1)
-    offered = table > 0
-    usual = 1 / np.maximum(offered.sum(axis=1, keepdims=True), 1)
-    never = ~offered & (table.sum(axis=1, keepdims=True) * usual / 2 >= NEVER)
-    certain = never.sum(axis=1) == (~offered).sum(axis=1)  # nothing is absent by chance alone
-    if not never.any() or not certain.all() or (offered.sum(axis=1) < 2).any():
-        return
-    labels = draft.sample.columns[action].labels
-    rows = np.flatnonzero(chosen)[at]
-    names = [":".join(str(draft.sample.texts(c)[row]) for c in columns) for row in rows]
-    sets = [sorted(str(labels[int(v)]) for v in values[mine]) for mine in offered]
-    if any(re.search(r"[=|,]", text) for text in (*names, *(s for each in sets for s in each))):
-        return
-    offers = tuple(f"{name}={'|'.join(mine)}" for name, mine in zip(names, sets, strict=True))
-    said = few([f"{name}: {'/'.join(mine)}" for name, mine in zip(names, sets, strict=True)], 4)
-    draft.put("offers", offers, BY_CONTENT, "nobody ever chose anything else in these contexts")
-    draft.odd(
-        f"in each context only some actions were ever chosen by anyone ({said}): the others are "
-        "taken as not on offer",
-        "--offers none if all could be chosen",
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from howlearn.reading.guess.action import is_derived
 from howlearn.reading.guess.behaviour import (
     NEARLY,
     families,
+    follows_from,
     goes_on,
     hangs_on,
     purity,
@@ -39,7 +40,7 @@ from howlearn.reading.guess.draft import BY_CONTENT, SAID, Answer, Draft, in_exp
 from howlearn.reading.guess.evidence import centred
 from howlearn.reading.guess.evidence import score as in_errors
 from howlearn.reading.guess.missed import chosen_values
-from howlearn.reading.guess.reward import earnings, is_binary, is_outcome
+from howlearn.reading.guess.reward import earnings, is_binary, is_outcome, says_right
 from howlearn.reading.guess.sample import together
 from howlearn.reading.labels import natural_key
 
@@ -47,19 +48,20 @@ from howlearn.reading.labels import natural_key
 def find_reward_of_the_chosen(draft: Draft) -> None:
     """The outcome of what was chosen, where each option has a column with its outcome."""
     action, guess = draft.column("action"), draft.guesses.get("reward")
-    if action is None or (
-        guess is not None and (guess.how == SAID or guess.value in draft.computed)
-    ):
+    if action is None or (guess is not None and guess.how == SAID):
         return
     alone = [] if guess is None else [str(guess.value)]
     named = {*draft.named("reward"), *alone}
     told = draft.given.forgone
-    groups = families([c for c in draft.sample.columns if c not in draft.computed])
+    recorded = [c for c in draft.sample.columns if c not in draft.computed]
+    groups = [] if {*alone} & draft.computed else families(recorded)
+    groups = [f for f in groups if {*alone} <= {*f.values()} and named & {*f.values()}]
+    if guess is None or guess.how == BY_CONTENT or says_right(alone[0]):
+        # what was pieced together, or says what was right, yields to a column for every option
+        groups = [*_named_for(draft, action, recorded), *groups]
     if len(told) > 1:  # the user knows which they are
-        groups, named = [{column: column for column in told}], {*told}
+        groups = [{column: column for column in told}]
     for family in groups:
-        if (alone and alone[0] not in family.values()) or named.isdisjoint(family.values()):
-            continue
         if not all(is_outcome(draft, column) for column in family.values()):
             continue
         text = _chosen_of(draft, action, family)
@@ -80,6 +82,19 @@ def find_reward_of_the_chosen(draft: Draft) -> None:
             )
         materialise(draft, "reward", ways[0])
         return
+
+
+def _named_for(draft: Draft, action: str, columns: Sequence[str]) -> list[dict[str, str]]:
+    """Columns of outcomes that are called by the actions, each by one: out_f and out_j."""
+    values = {"_".join(words_of(value)): value for value in chosen_values(draft, action)}
+    found: dict[str, dict[str, str]] = {}
+    for column in columns:
+        words = words_of(column)
+        for i in range(1, len(words)):
+            stem, side = "_".join(words[:i]), "_".join(words[i:])
+            if side in values and named_like("reward", [stem]):
+                found.setdefault(stem, {})[side] = column
+    return [family for family in found.values() if family.keys() == values.keys()]
 
 
 def _ask_which_way(draft: Draft, action: str, columns: str, ways: list[str]) -> None:
@@ -184,6 +199,16 @@ SURELY = 1e-4  # by chance
 MOST_CHOSEN = 12
 
 
+def compares_choices(draft: Draft, action: str, column: str) -> bool:
+    """Whether a column follows from a choice and the one before it, as stay and switch do."""
+    order = np.argsort(draft.learners(), kind="stable")
+    near = np.diff(draft.learners()[order]) == 0
+    made, said = draft.sample.codes(action)[order], draft.sample.codes(column)[order]
+    told = near & ~draft.sample.missing(column)[order][1:]
+    pairs = together(made[1:][told], made[:-1][told])
+    return follows_from(said[1:][told], pairs) and not follows_from(said[1:][told], made[1:][told])
+
+
 def ask_what_was_chosen(draft: Draft) -> None:
     """A column without a telling name on which the outcome hangs: was it chosen?"""
     reward, owner = draft.column("reward"), draft.learners()
@@ -195,11 +220,52 @@ def ask_what_was_chosen(draft: Draft) -> None:
         codes = draft.sample.codes(column)
         if not tell_the_same(draft.sample, column, reward):
             found[column] = min(hangs_on(worth, codes, owner), goes_on(worth, codes, owner))
-    best = min(found, key=lambda c: found[c], default=None)
-    if best is not None and found[best] < SURELY:
+    best, *others = sorted(found, key=lambda c: found[c]) or [None]
+    if best is None or found[best] > SURELY:
+        return
+    again = _repeated(np.nan_to_num(worth), draft.sample.codes(best), owner) > FOLLOWED
+    if again and not any(found[other] < SURELY for other in others):
+        draft.odd(f"{best} is taken as what was chosen: {reward} depends on it, and it is repeated")
+    else:
         says = f"yes: {reward} depends on it; its values are {examples(draft.sample, best)}"
         draft.ask("action", f"is {best} what was chosen?", [Answer("action", best, says)])
-        draft.put("action", best, BY_CONTENT, f"{reward} depends on it")
+    draft.put("action", best, BY_CONTENT, f"{reward} depends on it")
+
+
+MOST_TRIED = 8  # columns, each with each
+
+
+def ask_about_both(draft: Draft) -> None:
+    """Two columns without telling names, of which one hangs on the other that follows it."""
+    sample, owner = draft.sample, draft.learners()
+    some, best = _changing(draft, MOST_CHOSEN)[:MOST_TRIED], (FOLLOWED, "", "", "")
+    for earned in [c for c in some if c not in draft.design]:
+        words, name = without_nothing(sample.counts(earned)), in_expression(earned)
+        worth = earnings(sample, earned)
+        known = bool(np.isfinite(worth).any())
+        if name is None or not (known or len(words) == 2):
+            continue
+        worth = np.nan_to_num(worth) if known else (sample.texts(earned) == words[0]).astype(float)
+        for made in [c for c in some if c != earned and not tell_the_same(sample, c, earned)]:
+            codes = sample.codes(made)
+            if min(hangs_on(worth, codes, owner), goes_on(worth, codes, owner)) > SURELY / 100:
+                continue
+            again = _repeated(worth, codes, owner)
+            text = earned if known else f"{name} == {in_quotes(words[0 if again > 0 else 1])}"
+            best = max(best, (again if known else abs(again), made, earned, text))
+    _, made, earned, text = best
+    if not made:
+        return
+    draft.ask(
+        "action",
+        f"{earned} depends on {made}, which is chosen again after some values of {earned}: are "
+        "they outcome and choice?",
+        [Answer("action", made, f"values {examples(sample, made)}", {"reward": text})],
+    )
+    draft.put("action", made, BY_CONTENT, f"{earned} depends on it, and it follows {earned}")
+    draft.put("reward", text, BY_CONTENT, f"it depends on {made}")
+    if text != earned:
+        materialise(draft, "reward", text)
 
 
 def _changing(draft: Draft, most: int) -> list[str]:

@@ -41,9 +41,11 @@ from howlearn.reading.guess.draft import (
     shares,
 )
 from howlearn.reading.guess.options_outcomes import (
+    ask_about_both,
     ask_what_was_chosen,
     ask_what_was_earned,
     ask_what_was_told,
+    compares_choices,
 )
 from howlearn.reading.guess.reward import (
     SIDES,
@@ -98,6 +100,8 @@ def find_action_and_reward(draft: Draft) -> None:
         _go_or_not(draft)
     if draft.open("action"):
         ask_what_was_chosen(draft)
+    if draft.open("action") and draft.open("reward"):
+        ask_about_both(draft)
     reward = draft.column("reward")
     if draft.open("action") and reward is not None and draft.answer and not draft.named("action"):
         text = from_right_and_wrong(draft, draft.answer, reward)
@@ -401,6 +405,7 @@ def find_reward_by_content(draft: Draft) -> None:
     _same_values(draft, action)
     likely = [c for c in draft.free if is_binary(draft, c) and not named_like("context", [c])]
     likely = [c for c in likely if c not in draft.design and c not in draft.on_offer]
+    likely = [c for c in likely if not compares_choices(draft, action, c)]
     score = {column: _follows(draft, action, column) for column in likely}
     best = max(score, key=lambda c: score[c], default=None)
     if best is not None and score[best] > FOLLOWS:

@@ -29,7 +29,6 @@ from howlearn.reading.guess.column_checks import (
     TRAINING,
     is_number,
     materialise,
-    nothing_in,
     runs_within,
 )
 from howlearn.reading.guess.draft import (
@@ -43,6 +42,7 @@ from howlearn.reading.guess.draft import (
     is_among,
 )
 from howlearn.reading.guess.evidence import centred, score
+from howlearn.reading.guess.missed import missed_codes
 from howlearn.reading.guess.reward import earnings
 from howlearn.reading.guess.sample import Mask, Sample, together
 
@@ -84,6 +84,26 @@ def leave_silent_screens_out(draft: Draft) -> None:
             apart = column in sure and not _are_of_other_rows(draft, silent)
             if beside and not apart and _leave_kinds_out(draft, silent, why):
                 return
+    for column in sure:
+        other = [r for r in rewards if _has_other_values(draft, column, draft.sample.missing(r))]
+        if other and _leave_kinds_out(
+            draft, draft.sample.missing(other[0]), f"have no {other[0]}, and other values"
+        ):
+            return
+
+
+MOST_CHOICES = 12
+
+
+def _has_other_values(draft: Draft, column: str, silent: Mask) -> bool:
+    """Whether a column has a few values where there are outcomes and others where there are none.
+
+    So it has where ratings or answers to questions stand between the choices.
+    """
+    codes, there = draft.sample.codes(column), ~draft.sample.missing(column)
+    told, others = np.unique(codes[there & ~silent]), np.unique(codes[there & silent])
+    few = 2 <= len(told) <= MOST_CHOICES < len(others) + len(told)
+    return few and not np.isin(others, told).any() and (~silent).sum() >= FEWEST_TRIALS
 
 
 NEAR = 3  # rows
@@ -148,7 +168,7 @@ def leave_other_screens_out(draft: Draft) -> None:
         return
     sample = draft.sample
     silent = sample.missing(reward)
-    chosen = ~sample.without(action, nothing_in(sample.counts(action))).missing(action)
+    chosen = ~sample.without(action, missed_codes(draft, action)).missing(action)
     actions = np.unique(sample.codes(action)[chosen & ~silent])
     alien = silent & ~(chosen & np.isin(sample.codes(action), actions))
     columns = _kind_columns(draft)
@@ -350,31 +370,6 @@ def _holds(draft: Draft, text: str) -> Mask:
     condition = parse(text, "--where", [*columns])
     labels = pl.DataFrame([columns[name].per_row().alias(name) for name in condition.columns])
     return condition.holds(labels)
-
-
-# How many stimuli a block has.
-
-MOST_BLOCKS = 0.9  # of the blocks: the last of a sample may be cut, and choices may be missing
-
-
-def find_load(draft: Draft) -> None:
-    """A number that is the same within a block, and that of the contexts which the block shows."""
-    resets, context = draft.columns("reset_by"), draft.contexts()
-    if not draft.open("load") or not resets or context is None:
-        return
-    block = together(draft.sequences(), *(draft.sample.codes(name) for name in resets))
-    pairs = np.unique(together(block, context), return_index=True)[1]
-    shown = np.bincount(block[pairs])
-    if len(np.unique(shown)) < 2:
-        return  # the same in all blocks tells nothing
-    first = np.unique(block, return_index=True)[1]
-    for name in draft.free:
-        numbers = draft.sample.numbers(name)
-        same = np.array_equal(numbers, numbers[first][block])
-        if same and np.mean(numbers[first] == shown) >= MOST_BLOCKS:
-            why = f"how many contexts each {resets[0]} shows; models of working memory need it"
-            draft.put("load", name, BY_CONTENT, why)
-            return
 
 
 # Choices that were not free: somebody else made them, so that they teach and do not count.

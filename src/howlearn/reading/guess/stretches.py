@@ -24,7 +24,6 @@ from howlearn.reading.guess.column_checks import (
     constant_within,
     is_number,
     runs_within,
-    unique_within,
 )
 from howlearn.reading.guess.draft import BY_CONTENT, SAID, Answer, Draft, Guess
 from howlearn.reading.guess.evidence import (
@@ -36,7 +35,7 @@ from howlearn.reading.guess.evidence import (
     score,
 )
 from howlearn.reading.guess.sample import scaled, together
-from howlearn.reading.guess.trial_order import are_numbers
+from howlearn.reading.guess.trial_order import restart_in
 
 # Stretches of trials within learners: conditions with problems of their own, and blocks.
 
@@ -166,7 +165,8 @@ def _find_new_arms(draft: Draft, blocks: Sequence[tuple[str, ...]]) -> None:
     """Blocks or games in which the same actions pay otherwise, and learners start afresh."""
     for columns in blocks:
         block = " × ".join(columns)
-        if not _restart_in(draft, columns):
+        if not restart_in(draft, columns):
+            _ask_if_new(draft, columns)
             continue
         unit, new = _unit(draft, columns), _new_things(draft, columns)
         if unit is not None:
@@ -188,6 +188,29 @@ def _find_new_arms(draft: Draft, blocks: Sequence[tuple[str, ...]]) -> None:
             "--reset-by none if it continues",
         )
         return
+
+
+def _ask_if_new(draft: Draft, blocks: tuple[str, ...]) -> None:
+    """Ask where what pays changes just when a block begins, unless people go on as before."""
+    found, block = evidence_in(draft, blocks), " × ".join(blocks)
+    if found is None or not differs(found) or goes_over(found):
+        return  # nothing changes, or little by little
+    if max(changes(found).same, changes(found).both) > 4:
+        return  # not only there
+    forgot = (starts_afresh(found), forgets(found))
+    if False in forgot or True not in forgot or _without_rewards(draft, blocks[0]).any():
+        return
+    answers = [
+        Answer("reset_by", blocks, f"yes: learning restarts in each {block}"),
+        Answer("reset_by", (NONE,), "no: what was right before is reversed, and learning goes on"),
+    ]
+    draft.ask(
+        "reset_by",
+        f"what the actions earn changes where a {block} begins, and only there: is each {block} a "
+        "new problem?",
+        answers,
+    )
+    draft.put("reset_by", blocks, BY_CONTENT, f"what the actions earn changes with each {block}")
 
 
 def _are_new_arms(draft: Draft, blocks: tuple[str, ...]) -> bool:
@@ -218,17 +241,6 @@ def _start_again(draft: Draft, blocks: tuple[str, ...]) -> bool:
         ],
     )
     return False
-
-
-def _restart_in(draft: Draft, blocks: Sequence[str]) -> bool:
-    """Whether trials are counted from the start in each block, or not at all."""
-    rows, owner = draft.chosen, draft.sequences()[draft.chosen]
-    named = (*draft.columns("trial"), *named_like("trial", draft.free))
-    counted = [c for c in named if are_numbers(draft, c, rows)]
-    inside = together(owner, *(draft.sample.codes(block)[rows] for block in blocks))
-    codes = [draft.sample.codes(c)[rows] for c in counted]
-    restart = [unique_within(inside, c) and not unique_within(owner, c) for c in codes]
-    return any(restart) or not any(unique_within(owner, c) for c in codes)
 
 
 def _unit(draft: Draft, blocks: Sequence[str]) -> str | None:

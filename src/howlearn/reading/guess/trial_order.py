@@ -152,3 +152,14 @@ def _only_restarts(numbers: NDArray[np.float64], owner: Codes) -> bool:
     order = np.argsort(owner, kind="stable")
     steps = np.diff(numbers[order])[np.diff(owner[order]) == 0]
     return len(steps) > 0 and float(np.mean(steps <= 0)) < 0.2
+
+
+def restart_in(draft: Draft, blocks: Sequence[str]) -> bool:
+    """Whether trials are counted from the start in each block, or not at all."""
+    rows, owner = draft.chosen, draft.sequences()[draft.chosen]
+    named = (*draft.columns("trial"), *named_like("trial", draft.free))
+    counted = [c for c in named if are_numbers(draft, c, rows)]
+    inside = together(owner, *(draft.sample.codes(block)[rows] for block in blocks))
+    codes = [draft.sample.codes(c)[rows] for c in counted]
+    restart = [unique_within(inside, c) and not unique_within(owner, c) for c in codes]
+    return any(restart) or not any(unique_within(owner, c) for c in codes)
