@@ -141,7 +141,7 @@ def _as_text(raw: bytes) -> str | None:
 
 TAIL = 8  # bytes after the footer: its length, and PAR1
 HEAD, LONGEST_HEAD = 2**10, 2**24  # bytes of a page's head: of most, and with long statistics
-DEEPEST = 16  # structures in each other; Parquet's own have fewer
+DEEPEST = 16  # structures and lists in each other; Parquet's own have fewer
 ROW_GROUPS, CHUNKS, CHUNK = 4, 1, 3  # fields: of a file, a group of rows, a column's part of it
 # Of what is said about such a part:
 PATH, VALUES, BYTES, FIRST_PAGE, FIRST_DICTIONARY = 3, 5, 7, 9, 11
@@ -218,8 +218,6 @@ NUMBERS, LISTS = (4, 5, 6), (9, 10)
 
 def _structure(raw: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
     """The fields of a structure by their numbers, and where it ends; IndexError if it is cut."""
-    if depth > DEEPEST:
-        raise Damage("structures are nested too deeply")
     fields: dict[int, Any] = {}
     field = 0
     while head := raw[at]:
@@ -233,6 +231,8 @@ def _structure(raw: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int
 
 
 def _value(raw: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
+    if depth > DEEPEST:
+        raise Damage("structures are nested too deeply")
     if kind in NUMBERS:
         return _signed(raw, at)
     if kind == BYTES_OF_TEXT:
