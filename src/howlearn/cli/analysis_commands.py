@@ -94,10 +94,11 @@ def discover(given: Given) -> None:
     models = [model for model in inputs.candidates if is_partition(model)]
     # What is no rule is refused by the check, in words.
     learning = cast(Any, learning_named(given.rule, given.form, given.max_rate))
+    by = READING["by"].given(given.by)
     manifest = manifest_of(given.files, study, models, options, "discover")
-    check(study, learning, criteria, models, given.list, given.by)
+    check(study, learning, criteria, models, given.list, by)
     marked, answers = with_answers(study, models)
-    asked = Asked(learning, criteria, marked, given.list, given.by)
+    asked = Asked(learning, criteria, marked, given.list, by)
 
     def work(folder: RunFolder, _: int | None, progress: Progress) -> Discovery:
         found = discover_in(folder, study, asked, progress)

@@ -181,12 +181,9 @@ def _allow_code(options: Sequence[Option], given: Given, typed: Iterable[str]) -
 
 
 def complete(command: str, options: Sequence[Option], given: Given, typed: Container[str]) -> None:
-    """Put what a file says where nothing was typed; nothing in the place of the word for it."""
+    """Put what a file says where nothing was typed; the word for nothing takes a guess back."""
     takes_files = "files" in given
     file = _study_file(command, given.study, given.files) if takes_files else _named(given.study)
-    for option in options:
-        if option.section == "data" and option.is_refused(given[option.name]):
-            given[option.name] = option.usual
     if file is not None:
         named = [] if not takes_files or _only_study_file(given.files) else given.files
         refuse_outside_of(options, file, [] if named or not takes_files else file.files, typed)

@@ -240,7 +240,7 @@ def freeze(given: Given) -> None:
     Written.complete = True
     if not plan.candidates:
         show.note(f"no --task was given, so the candidates will come {plan.construction}")
-    if not given.exclude:
+    if not READING["exclude"].given(given.exclude):
         show.note("the plan excludes nobody; --exclude 'accuracy < 0.55' would")
     show.console.print("For the form of a preregistration:")
     show.console.print(escape(paragraph(plan)), soft_wrap=True)

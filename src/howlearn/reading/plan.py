@@ -12,7 +12,6 @@ from howlearn.core.options import NONE
 from howlearn.core.text import LONGEST, canonical, one_line
 from howlearn.reading import exclude as exclusion
 from howlearn.reading.columns import (
-    FILE_STEM,
     ROLES,
     Roles,
     find_roles,
@@ -31,15 +30,9 @@ if TYPE_CHECKING:
     from howlearn.models.task import Task
     from howlearn.reading.bins import Bins
     from howlearn.reading.formats.table import Table
-    from howlearn.reading.guess.draft import Draft
 
 
-# What inspect may find besides the roles, and reading does only if it is told to.
-LOOKED_AT = ("learner", "context", "action", "reward")
-NAMED = 4  # labels that a note shows
-OFFERS = ("offered", "offers", "positions")
-FEWEST = 20  # rows; with fewer nothing can be told from what columns do
-GUESSED_BESIDES = "where missing recode reward_scale by reset_by load".split()
+LOOKED_AT = ("learner", "context", "action", "reward")  # whoever names all is taken at their word
 MAY_BE_ABSENT = (
     "--where EXPR",
     "--test-when EXPR",
@@ -147,14 +140,25 @@ class ReadingPlan:
 
 
 def make_plan(
-    options: ReadOptions, tables: Sequence[Table], task: Task | None, notes: Sequence[str]
+    options: ReadOptions,
+    tables: Sequence[Table],
+    task: Task | None,
+    notes: Sequence[str],
+    refused: frozenset[str],
 ) -> tuple[ReadingPlan | None, list[Problem]]:
-    """Settle roles from the columns of the first table, recodings and conditions from all."""
+    """Settle roles from the columns of the first table, recodings and conditions from all.
+
+    Where a role is not named, what is neither given nor ``refused`` is guessed.
+    """
     one_context = task is not None and len(task.contexts) == 1
     roles, problems = find_roles(options, tables[0].columns, one_context, tables[0].name)
     more: list[str] = []
     if any(not getattr(options, role) for role in LOOKED_AT):
-        options, roles, problems, more = _as_inspected(options, tables, task, (roles, problems))
+        from howlearn.reading.guess import as_inspected
+
+        options, roles, problems, more = as_inspected(
+            options, tables, task, refused, (roles, problems)
+        )
     columns = tuple(dict.fromkeys(name for table in tables for name in table.columns))
     if roles is None:
         return None, problems
@@ -183,78 +187,6 @@ def make_plan(
     plan = replace(plan, sought=(*plan.sought, *_bare_words(plan)))
     unused = [name for name in columns if name not in plan.columns]
     return replace(plan, notes=(*plan.notes, *unnamed_forgone(options, unused))), []
-
-
-def _as_inspected(
-    options: ReadOptions,
-    tables: Sequence[Table],
-    task: Task | None,
-    before: tuple[Roles | None, list[Problem]],
-) -> tuple[ReadOptions, Roles | None, list[Problem], list[str]]:
-    """Options and roles as ``inspect`` finds them, and a note on what it would set besides.
-
-    What it would ask about is refused; that there is but one context has to be said, unless it
-    is what was on offer that changes.
-    """
-    from howlearn.reading.guess import look_at
-
-    draft = look_at(tables, options, task)
-    if draft is None:
-        return options, before[0], before[1], []
-    found, (roles, problems) = draft.guesses, before
-    if "action" in found and "reward" in found and draft.sample.height >= FEWEST:
-        _refuse_questions(draft, options)
-    said = any(getattr(options, name) for name in OFFERS)  # then what it says is judged
-    changes = {} if said else {n: found[n].value for n in OFFERS if n in found}
-    on_offer = "offered" in changes
-    wanted = LOOKED_AT if roles is not None else (*LOOKED_AT, "trial")
-    for role in wanted:
-        if role not in found or getattr(options, role):
-            continue
-        known = () if roles is None else roles.columns_of(role)
-        nowhere = found[role].columns in ((NONE,), (FILE_STEM,))
-        shown = role == "context" and on_offer
-        if known and not ({*known} & draft.weighed(role) or shown):
-            continue  # nothing spoke against it: what is wrong with its values is told
-        if found[role].columns != known and (not nowhere or shown):
-            changes[role] = found[role].value
-    stops = draft.kind.stops if draft.kind is not None else None
-    if not changes and roles is None and stops and draft.sample.height >= FEWEST:
-        raise HowlearnError(stops)
-    if not changes:
-        return options, roles, problems, []
-    one_context = task is not None and len(task.contexts) == 1
-    named = replace(options, **changes)
-    roles, problems = find_roles(named, tables[0].columns, one_context, tables[0].name)
-    if roles is None and stops and draft.sample.height >= FEWEST:
-        raise HowlearnError(stops)
-    if roles is None:
-        return options, None, problems, []
-    told = {role: f"{text} (guessed)" for role, text in roles.found.items() if role in changes}
-    besides = [name for name in GUESSED_BESIDES if name in found and not getattr(options, name)]
-    notes = [
-        "some columns were guessed by what they hold, as howlearn inspect does; it would also set "
-        f"{', '.join(besides)}, which is not done here"
-    ]
-    offered = {n: changes[n] for n in OFFERS if n in changes}
-    told_offers = [
-        f"taken as on offer: {', '.join(map(str, offered[n][:NAMED]))} ({found[n].why}; --{n} none "
-        "if all actions always were)"
-        for n in offered
-        if n != "positions"
-    ]
-    roles = replace(roles, found={**roles.found, **told})
-    return replace(options, **offered), roles, [], [*(notes if besides else []), *told_offers]
-
-
-def _refuse_questions(draft: Draft, options: ReadOptions) -> None:
-    """What the data do not tell has to be said; what no model covers is not read."""
-    if draft.kind is not None and draft.kind.stops:
-        raise HowlearnError(draft.kind.stops)
-    asked = [question for question in draft.questions if not getattr(options, question.about)]
-    if asked:
-        texts = "\n".join(map(str, asked))
-        raise HowlearnError(f"the data do not tell everything:\n{texts}\nsay it by an option")
 
 
 def _exclusions(options: ReadOptions, columns: Sequence[str]) -> tuple[exclusion.Condition, ...]:

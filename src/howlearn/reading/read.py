@@ -23,7 +23,7 @@ from howlearn.reading.formats.open import open_tables
 from howlearn.reading.formats.table import Table
 from howlearn.reading.labels import natural_key, typed
 from howlearn.reading.offers import settle_offers
-from howlearn.reading.options import described, options_named
+from howlearn.reading.options import described, options_named, refused
 from howlearn.reading.order import Key, assemble, sequence_name, sequences_of
 from howlearn.reading.plan import ReadingPlan, make_plan
 from howlearn.reading.problems import Ledger, Problems, listed, refuse_whole
@@ -320,7 +320,7 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
     tables, unreadable, notes = open_tables(source, chosen)
     if not tables:
         raise Problems(Ledger(), unreadable).error()
-    plan, unknown = make_plan(chosen, tables, task, notes)
+    plan, unknown = make_plan(chosen, tables, task, notes, refused(options))
     wrong = (*unreadable, *unknown)
     if plan is None:
         raise Problems(Ledger(), wrong).error()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -56,16 +57,41 @@ def test_what_is_said_about_learners_is_not_the_learner() -> None:
     assert read(data.head(TRIALS)).roles["learner"] == "the file's name"
 
 
-def test_what_inspection_would_set_besides_is_told() -> None:
+def test_what_inspection_sets_besides_is_done_and_told() -> None:
     data = SESSION.with_columns(
         phase=pl.when(pl.int_range(pl.len()) % TRIALS < 4)
         .then(pl.lit("practice"))
         .otherwise(pl.lit("main"))
     )
     assert "where" in inspect(data).options
-    (note,) = read(data).notes
-    assert note.endswith("it would also set where, which is not done here")
-    assert read(data, where="phase == 'main'").notes == ()
+    study = read(data)
+    (note,) = study.notes
+    assert note.startswith("as howlearn inspect finds it: --where phase != 'practice'")
+    assert len(study.action) == len(read(data, where="phase == 'main'").action)
+    assert len(study.action) < len(read(data, where="none").action)
+    assert read(data, where="none").notes == ()
+
+
+def test_missed_trials_and_new_blocks_are_read_as_inspection_finds_them() -> None:
+    rng = np.random.default_rng(5)
+    rows = []
+    for learner in range(6):
+        for block in range(4):
+            right = rng.integers(0, 3, 3)
+            for trial in range(24):
+                item = int(rng.integers(3))
+                key = -1 if rng.random() < 0.05 else int(rng.integers(3))
+                key = int(right[item]) if key >= 0 and trial > 8 and rng.random() < 0.8 else key
+                row = {"subj": learner, "block": block, "trial": trial, "item": item, "key": key}
+                rows.append({**row, "reward": -1 if key < 0 else int(key == right[item])})
+    data = pl.DataFrame(rows)
+    found = inspect(data)
+    assert not found.questions
+    study, same = read(data), found.study
+    assert same is not None
+    assert study.actions == same.actions == ("0", "1", "2")
+    assert study.reset.sum() == 24
+    assert study.frame().equals(same.frame())
 
 
 def test_one_context_has_to_be_said() -> None:

@@ -8,10 +8,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from howlearn.core.errors import DataError, HowlearnError
+from howlearn.core.errors import DataError, HowlearnError, Problem
 from howlearn.core.expressions import is_expression, parse
+from howlearn.core.options import NONE
 from howlearn.core.study import Study
-from howlearn.core.text import quoted, shortened
+from howlearn.core.text import few, quoted, shortened
+from howlearn.reading.columns import FILE_STEM, Roles, find_roles
 from howlearn.reading.formats.open import open_tables
 from howlearn.reading.formats.sidecars import descriptions
 from howlearn.reading.formats.table import Table
@@ -57,6 +59,7 @@ from howlearn.reading.guess.sample import columns_of, take_sample
 from howlearn.reading.guess.stretches import find_stretches
 from howlearn.reading.guess.trial_order import find_order
 from howlearn.reading.options import ReadOptions, options_named, refused
+from howlearn.reading.plan import LOOKED_AT
 from howlearn.reading.problems import listed
 from howlearn.reading.read import read
 
@@ -225,16 +228,107 @@ def guess(draft: Draft) -> Draft:
     return draft
 
 
+# What ``read`` takes from a look at the columns, where not all roles were named.
+
+NAMED = 4  # labels that a note shows
+OFFERS = ("offered", "offers", "positions")
+FEWEST = 20  # rows; with fewer nothing can be told from what columns do
+# What inspect finds besides, without which rows would be trials that are none. What would turn
+# wrong values into right ones (recode, reward_scale, min_trials) has to be said.
+BESIDES = ("where", "missing", "test_when", "forced_when", "by", "reset_by", "load")
 FEWER_CELLS = 1_000_000  # that are looked at where nobody asked for it
 
 
-def look_at(tables: Sequence[Table], given: ReadOptions, task: Task | None) -> Draft | None:
+def _look_at(
+    tables: Sequence[Table], given: ReadOptions, task: Task | None, refused: frozenset[str]
+) -> Draft | None:
     """What ``inspect`` finds in these tables; None where they hold no rows."""
     try:
         sample = take_sample(tables, FEWER_CELLS)
-        return guess(Draft(sample, given, task, about=descriptions(tables)))
+        return guess(Draft(sample, given, task, refused=refused, about=descriptions(tables)))
     except HowlearnError:  # told by whoever reads the rows
         return None
+
+
+def as_inspected(
+    options: ReadOptions,
+    tables: Sequence[Table],
+    task: Task | None,
+    refused: frozenset[str],
+    before: tuple[Roles | None, list[Problem]],
+) -> tuple[ReadOptions, Roles | None, list[Problem], list[str]]:
+    """Options and roles as ``inspect`` finds them, and notes on what was set besides.
+
+    What it would ask about is refused; that there is but one context has to be said, unless it
+    is what was on offer that changes.
+    """
+    draft = _look_at(tables, options, task, refused)
+    if draft is None:
+        return options, before[0], before[1], []
+    found, (roles, problems) = draft.guesses, before
+    if "action" in found and "reward" in found and draft.sample.height >= FEWEST:
+        _refuse_questions(draft, options)
+    said = any(getattr(options, name) for name in OFFERS)  # then what it says is judged
+    changes = {} if said else {n: found[n].value for n in OFFERS if n in found}
+    on_offer = "offered" in changes
+    for role in (*LOOKED_AT, "trial"):
+        if role not in found or getattr(options, role):
+            continue
+        known = () if roles is None else roles.columns_of(role)
+        nowhere = found[role].columns in ((NONE,), (FILE_STEM,))
+        shown = role == "context" and on_offer
+        more = role == "trial" and {*known} < {*found[role].columns}  # block and trial
+        if known and not ({*known} & draft.weighed(role) or shown or more):
+            continue  # nothing spoke against it: what is wrong with its values is told
+        if found[role].columns != known and (not nowhere or shown):
+            changes[role] = found[role].value
+    besides = _besides(draft, options) if draft.sample.height >= FEWEST else {}
+    changes |= besides
+    stops = draft.kind.stops if draft.kind is not None else None
+    if not changes and roles is None and stops and draft.sample.height >= FEWEST:
+        raise HowlearnError(stops)
+    if not changes:
+        return options, roles, problems, []
+    one_context = task is not None and len(task.contexts) == 1
+    named = replace(options, **changes)
+    roles, problems = find_roles(named, tables[0].columns, one_context, tables[0].name)
+    if roles is None and stops and draft.sample.height >= FEWEST:
+        raise HowlearnError(stops)
+    if roles is None:
+        return options, None, problems, []
+    told = {role: f"{text} (guessed)" for role, text in roles.found.items() if role in changes}
+    notes = [_told(found[n], changes[n]) for n in (*OFFERS, *besides) if n in changes]
+    roles = replace(roles, found={**roles.found, **told})
+    unnamed = {name: value for name, value in changes.items() if name in (*OFFERS, *BESIDES)}
+    return replace(options, **unnamed), roles, [], notes
+
+
+def _besides(draft: Draft, options: ReadOptions) -> dict[str, Any]:
+    """What else says which rows are trials; rows without a learner or a context are errors."""
+    found = draft.options()
+    found = {name: found[name] for name in BESIDES if name in found and not getattr(options, name)}
+    if "!= missing" in str(found.get("where")):
+        del found["where"]
+    if "missing" in found:
+        found["missing"] = tuple(text for text in found["missing"] if text.startswith("action:"))
+    return {name: value for name, value in found.items() if value}
+
+
+def _told(guess: Guess, value: Any) -> str:
+    """A note on an option that nobody gave."""
+    values = few([*map(str, value)] if isinstance(value, tuple) else [value], NAMED, " …")
+    option = f"--{guess.option.replace('_', '-')}"
+    return f"as howlearn inspect finds it: {option} {values} ({guess.why}; {option} none if not)"
+
+
+def _refuse_questions(draft: Draft, options: ReadOptions) -> None:
+    """What the data do not tell has to be said; what no model covers is not read."""
+    if draft.kind is not None and draft.kind.stops:
+        raise HowlearnError(draft.kind.stops)
+    asked = [question for question in draft.questions if not getattr(options, question.about)]
+    if asked:
+        texts = "\n".join(map(str, asked))
+        raise HowlearnError(f"the data do not tell everything:\n{texts}\nsay it by an option")
 
 
 def _refuse_none(draft: Draft, where: str) -> None:
