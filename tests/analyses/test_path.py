@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import howlearn as hl
-from howlearn.analyses.path import PathWork, usual
+from howlearn.analyses.path import PathWork
 from howlearn.analyses.path_tables import AVERAGED, EVEN, spread_text, under_priors
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import Exp3, GradientBandit
@@ -142,7 +142,7 @@ def test_population_is_the_one_of_select() -> None:
     learners = [random_trials(k, 30, orders[k % 2], better=0.8) for k in range(11)]
     study = study_of(*learners, contexts=ODD)
     models = [model_of([[a, b], [c]], GradientBandit(), name="Other two"), candidates()[1]]
-    assert [repr(c) for c in usual(study)][-1] == "population"
+    assert repr(PathWork(study, models, [2.0], None, 10.0, None).criteria[-1]) == "population"
     stage = PathWork(study, models, [2.0], ["population"], 10.0, None).stages[-1]
     found = stage(lambda done, total: None)["model"].to_list()
     moved = [model.with_max_rate(2.0) for model in models]

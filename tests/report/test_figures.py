@@ -16,7 +16,7 @@ from howlearn.report.matrix_charts import confusion as figures_confusion
 from howlearn.report.path_charts import path as figures_path
 from howlearn.report.rate_charts import boxes
 from howlearn.report.rate_charts import recovery as figures_recovery
-from howlearn.report.share_charts import confusion_bars, group_shares, shares
+from howlearn.report.share_charts import group_shares, shares
 from howlearn.report.simulation_charts import error_curves as figures_error_curves
 from howlearn.report.simulation_charts import plan, share_intervals
 from howlearn.report.style import (
@@ -149,7 +149,6 @@ CHARTS = {
     "errors": ("Which c makes", error_curves),
     "split": ("Which split makes", lambda m: error_curves(m, (0.2, 0.5), "holdout")),
     "confusion": ("Which model", lambda m: figures_confusion(confusion_of(m), m)),
-    "bars": ("Which model", lambda m: confusion_bars(confusion_of(m), m)),
     "recovery": ("How well", lambda m: figures_recovery(recovery_of(m))),
     "boxes": ("How fast", lambda m: boxes(boxes_of(m))),
     "plan": ("How many trials", lambda m: plan(plan_of(m), 0.9, m)),
@@ -157,7 +156,6 @@ CHARTS = {
         "How often",
         lambda m: shares(confusion_of(m).filter(true_model=m[0] if m else ""), m),
     ),
-    "shares by truth": ("How often", lambda m: shares(confusion_of(m), m)),
 }
 
 
@@ -206,7 +204,6 @@ EMPTY = {
         figures_error_curves(frame, frame, MARKS, CHOSEN, "penalized", SIX)
     ),
     "true_model selected_model share": lambda frame: figures_confusion(frame, SIX),
-    "selected_model true_model share": lambda frame: confusion_bars(frame, SIX),
     "true_model cell parameter split trials_fitted relative_error": figures_recovery,
     "model trials_fitted lower lower_quartile median upper_quartile upper": boxes,
     "trials criterion true_model recovered standard_error": lambda frame: plan(frame, None, SIX),
@@ -264,7 +261,6 @@ def test_missing_numbers_are_gaps():
     assert svg != style.to_svg(whole)  # a line does not bridge what is missing
     confusion = confusion_of(SIX).with_columns(share=pl.lit(None))
     assert words(style.to_svg(figures_confusion(confusion, SIX))).count("–") == 36
-    words(style.to_svg(confusion_bars(confusion, SIX)))
     assert "no data" in words(style.to_svg(shares(confusion, SIX)))
     recovery = recovery_of(SIX).with_columns(lower_quartile=pl.lit(math.nan))
     words(style.to_svg(figures_recovery(recovery)))
@@ -297,18 +293,13 @@ def test_share_intervals_without_data():
 
 def test_a_true_model_that_is_no_candidate():
     frame = pl.DataFrame({"true_model": ["Alcove"], "selected_model": ["ByShape"], "share": [1.0]})
-    for draw in (figures_confusion, confusion_bars):
-        found = words(style.to_svg(draw(frame, SIX)))
-        assert any("Alcove" in text for text in found)
+    found = words(style.to_svg(figures_confusion(frame, SIX)))
+    assert any("Alcove" in text for text in found)
 
 
-def test_shares_with_intervals():
-    frame = pl.DataFrame(
-        {"selected_model": SIX[:2], "share": [0.7, 0.3], "lower": [0.6, None], "upper": [0.8, None]}
-    )
-    svg = style.to_svg(shares(frame, SIX))
-    assert {"70%", "30%"} <= set(words(svg))
-    assert svg != style.to_svg(shares(frame.drop("lower", "upper"), SIX))
+def test_shares_are_written_beside_their_bars():
+    frame = pl.DataFrame({"selected_model": SIX[:2], "share": [0.7, 0.3]})
+    assert {"70%", "30%"} <= set(words(style.to_svg(shares(frame, SIX))))
 
 
 def test_save_writes_both_files_whole(tmp_path):

@@ -78,10 +78,6 @@ class Check(Analysis):
         return f"Check: {' '.join(self.sentences)}"
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        return self.remarks
-
-    @property
     def charts(self) -> Mapping[str, pl.DataFrame]:
         return {"checks": self.checks} if len(self.checks) else {}
 

@@ -84,10 +84,6 @@ class Completeness(Analysis):
         return bool(self.row["alarm"])
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        return self.remarks
-
-    @property
     def charts(self) -> Mapping[str, pl.DataFrame]:
         """Nothing where there is nothing to tell."""
         steps = steps_table(self.row, self.reasons)

@@ -3,7 +3,6 @@ study."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
@@ -31,6 +30,7 @@ from howlearn.models.values import (
     parameter_values,
 )
 from howlearn.results.inputs import Inputs
+from howlearn.results.select_into import content_hash
 from howlearn.simulation.shown import RecordedRewards
 from howlearn.simulation.simulate import play, stage_for
 
@@ -334,23 +334,12 @@ class LikeDesign:
             "like": {
                 "sequences": self.recorded,
                 "trials": int(self.study.starts[-1]),
-                "imitated": _hash_of(self.study),
+                "imitated": content_hash(self.study),
             },
             **(described(self.task) if self.task else {"task": None}),
             "learners_per_model": self.learners,
             "seed": self.seed,
         }
-
-
-def _hash_of(study: Study) -> str:
-    """Of all trials: two studies of one size are still two studies."""
-    digest = hashlib.sha256(repr((study.contexts, study.actions, study.reward_range)).encode())
-    for column in (study.starts, study.context, study.action, study.reward):
-        digest.update(np.ascontiguousarray(column).tobytes())
-    digest.update(np.packbits([study.scored, study.learned, study.reset]).tobytes())
-    for told in (study.forgone, study.episode_end, study.duration, study.offered, study.load):
-        digest.update(b"" if told is None else np.ascontiguousarray(told).tobytes())
-    return f"sha256:{digest.hexdigest()}"
 
 
 def doubles(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
@@ -83,21 +83,9 @@ def discover(
     criteria = check(study, learning, criteria, marked, count, by)
     marked, answers = with_answers(study, marked)
     asked = Asked(learning, criteria, marked, count, by)
-    if client is not None:
-        found = discover_in(Memory(engine_of(client, None)), study, asked, progress)
-    else:
-        found = attempt(study, asked, threads, progress)
-    if len(found.unjudged) == len(study):
-        nobody(found.unjudged["status"])
-    chance = _no_better_than_chance(found.partitions, found.criteria[0], study)
-    bounds = at_bounds(study, learning, found)
-    return replace(found, answers=answers, bounds=bounds, n_chance=chance)
-
-
-def nobody(statuses: pl.Series) -> NoReturn:
-    """Refuse a study of which no learner can be judged."""
-    why = statuses.value_counts(sort=True)[statuses.name][0]
-    raise HowlearnError(f"no learner can be judged: {why.removeprefix(f'{NOT_JUDGED}: ')}")
+    whole = len(study) if client is None else None  # threads share one part
+    found = discover_in(Memory(engine_of(client, threads)), study, asked, progress, whole)
+    return replace(found, answers=answers, bounds=at_bounds(study, learning, found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +100,9 @@ class Asked:
 
 
 def attempt(
-    study: Study, asked: Asked, threads: int | None = None, progress: Progress | None = None
-) -> Discovery:
-    """``discover`` for a part of a study, after its checks: perhaps nobody can be judged."""
+    asked: Asked, study: Study, threads: int | None = None, progress: Progress | None = None
+) -> dict[str, DataFrame]:
+    """The tables of some learners, after the checks: perhaps nobody can be judged."""
     work = _Judging(study, asked)
     blocks = work.blocks()
     done = 0
@@ -131,10 +119,9 @@ def attempt(
     results = step(blocks[0]) if blocks else []
     for part in in_threads(step, blocks[1:], threads):
         results += part
-    return discover_tables.discovery(
-        study, asked.criteria, asked.models, asked.by, work.met, work.named, dict(results),
-        work.reasons,
-    )  # fmt: skip
+    return discover_tables.tables_of(
+        study, asked.criteria, asked.models, work.met, work.named, dict(results), work.reasons
+    )
 
 
 def check(
@@ -248,19 +235,15 @@ def _masks(cells: Sequence[Sequence[int]], codes: Sequence[int]) -> tuple[int, .
 CHUNK = 200  # learners in a part: a few seconds with nine contexts
 
 
-def _discover(
-    asked: Asked, chunk: Study, threads: int | None, progress: Progress
-) -> dict[str, DataFrame]:
-    """Some learners."""
-    found = attempt(chunk, asked, threads, progress)
-    return {name: getattr(found, name) for name in LEARNERS}
-
-
 def discover_in(
-    store: Store, study: Study, asked: Asked, progress: Progress | None = None
+    store: Store,
+    study: Study,
+    asked: Asked,
+    progress: Progress | None = None,
+    size: int | None = None,
 ) -> Discovery:
     """Discover chunk by chunk, after the checks; chunks that the store has are not repeated."""
-    store.complete(_parts(study, asked), progress)
+    store.complete(_parts(study, asked, size), progress)
     partitions, coclassification, marked = (store.read(name).collect() for name in LEARNERS)
     pairs = zip(contexts_met(study), study.n_scored >= SHORTEST, strict=True)
     unmet = sum(len(met) < len(study.contexts) for met, judged in pairs if judged)
@@ -276,7 +259,8 @@ def discover_in(
         marks=marks_of(asked.models),
     )
     if len(whole.unjudged) == len(study):
-        nobody(whole.unjudged["status"])
+        why = whole.unjudged["status"].value_counts(sort=True)["status"][0]
+        raise HowlearnError(f"no learner can be judged: {why.removeprefix(f'{NOT_JUDGED}: ')}")
     return whole
 
 
@@ -287,10 +271,11 @@ def _no_better_than_chance(partitions: DataFrame, criterion: str, study: Study) 
     return int(np.sum(best < study.log_chance + WITHIN))
 
 
-def _parts(study: Study, asked: Asked) -> list[Part]:
+def _parts(study: Study, asked: Asked, given: int | None) -> list[Part]:
     """The work, always divided in the same way."""
     # A part should not take long, so that little is lost when a run is stopped.
     size = CHUNK if len(study.contexts) <= 10 else 20 if len(study.contexts) <= LARGEST else 2
+    size = given or size
 
     def part(number: int) -> Part:
         first, end = number * size, min((number + 1) * size, len(study))
@@ -298,7 +283,7 @@ def _parts(study: Study, asked: Asked) -> list[Part]:
             number,
             LEARNERS,
             end - first,
-            lambda: Work(_discover, asked, study.part(first, end)),
+            lambda: Work(attempt, asked, study.part(first, end)),
         )
 
     return [part(number) for number in range(-(-len(study) // size))]

@@ -27,6 +27,7 @@ from howlearn.engine.cell_fits import (
 from howlearn.engine.layout import Block, Statuses, Units, lay_out, product, through
 from howlearn.fitting.cells import block_of
 from howlearn.fitting.fits import marks_of, sizes_of
+from howlearn.selection import select
 from howlearn.selection.criteria import CRITERIA, criterion_among
 from howlearn.selection.criterion import Criterion, Likelihoods, Scores
 from howlearn.selection.rate_grid import SPREADS, averaged_curves, log_cells, log_rates, log_rising
@@ -328,21 +329,15 @@ def criterion_named(text: str) -> Criterion:
 
 def check_criteria(criteria: Sequence[Criterion | str] | Criterion | str) -> tuple[Criterion, ...]:
     """The criteria, each of them once, if partitions can be judged by them."""
-    if isinstance(criteria, Criterion | str):
-        criteria = [criteria]
-    found = [criterion_named(c) if isinstance(c, str) else c for c in criteria]
-    if not found:
-        raise HowlearnError("there is no criterion")
-    for i, criterion in enumerate(found):
-        if not (isinstance(criterion, Criterion) and criterion.over_partitions):
+    found = select.check_criteria(criteria, criterion_named)
+    for criterion in found:
+        if not criterion.over_partitions:
             raise HowlearnError(
                 f"{criterion!r} cannot judge all partitions at once; the criteria are {_texts()}"
             )
         if not all(isinstance(each, float) for each in criterion.truncations):
             raise HowlearnError(f"{criterion!r}: stop_at goes with howlearn select only")
-        if criterion in found[:i]:
-            raise HowlearnError(f"criterion {criterion!r} is named twice")
-    return tuple(found)
+    return found
 
 
 def needs_of(criteria: Sequence[Criterion]) -> Needs:

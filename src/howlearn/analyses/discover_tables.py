@@ -217,17 +217,16 @@ Codes = tuple[int, ...]
 Named = Mapping[Codes, Sequence[tuple[int, ...]]]
 
 
-def discovery(
+def tables_of(
     study: Study,
     criteria: Sequence[Criterion],
     models: Sequence[PartitionModel],
-    by: Sequence[str],
     met: Sequence[Codes],
     named: Named,
     judged: Mapping[int, Sequence[Judged]],
     why: Mapping[int, str],
-) -> Discovery:
-    """The tables of all learners; judged[learner][criterion], and why others cannot be judged."""
+) -> dict[str, pl.DataFrame]:
+    """The tables of learners; judged[learner][criterion], and why others cannot be judged."""
     texts, names = [repr(c) for c in criteria], [m.name for m in models]
     rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in LEARNERS}
     for i, codes in enumerate(met):
@@ -244,20 +243,7 @@ def discovery(
             rows["partitions"] += _ranked(i, text, one, contexts, known)
             rows["coclassification"] += _pairs(i, text, one, codes, study.contexts)
             rows["marked"] += _marked(i, text, one, contexts, names, parts)
-    unmet = sum(len(met[i]) < len(study.contexts) for i in judged)
-    best, together, marked = (
-        _labelled(study, rows[name], of(name, "discover")) for name in LEARNERS
-    )
-    return Discovery(
-        best,
-        together,
-        marked,
-        tuple(study.contexts),
-        tuple(texts),
-        conditions_of(study, by),
-        unmet,
-        marks_of(models),
-    )
+    return {name: _labelled(study, rows[name], of(name, "discover")) for name in LEARNERS}
 
 
 def marks_of(models: Sequence[PartitionModel]) -> dict[str, dict[str, int]]:

@@ -289,8 +289,7 @@ def _with_bounds(
     rows: list[tuple[object, ...]] = []
     for bound in sorted({*BOUNDS, rule.max_rate}):
         asked = Asked(rule.with_max_rate(bound), check_criteria([criterion]), (), 1, ())
-        made = attempt(some, asked)
-        best = made.partitions.filter(rank=1)
+        best = attempt(asked, some)["partitions"].filter(rank=1)
         counts = best["partition"].value_counts(sort=True)
         if len(counts):
             rows.append((criterion, condition, bound, len(best), counts["partition"][0],

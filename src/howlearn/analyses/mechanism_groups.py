@@ -50,10 +50,6 @@ class MechanismComparison(Analysis):
     def __repr__(self) -> str:
         return f"MechanismComparison: {' '.join(self.sentences)}"
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self.remarks
-
     def summary(self) -> Iterator[Listing | Sentence]:
         sizes = listed([f"{n} learners of {name}" for name, n in self.sizes.items()])
         yield Sentence(

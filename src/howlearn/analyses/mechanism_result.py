@@ -55,10 +55,6 @@ class Mechanisms(Analysis):
         return f"Mechanisms: {' '.join(self.sentences)}"
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        return self.remarks
-
-    @property
     def charts(self) -> Mapping[str, pl.DataFrame]:
         each = learners_by_mechanism(self.learners)
         own = {chart_name(name): frame for name, frame in each.items()}

@@ -9,7 +9,6 @@ from pathlib import Path as FilePath
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from polars import DataFrame
 
 from howlearn.analyses import path_tables
 from howlearn.analyses.path_result import Path
@@ -26,7 +25,7 @@ from howlearn.models.model import Model
 from howlearn.models.names import among, models_of
 from howlearn.models.partition_model import candidates, check_contexts
 from howlearn.runs.folder import START, Format, RunFolder, Start
-from howlearn.runs.parts import Part, Work
+from howlearn.runs.parts import Memory, Part, Store, Tables, Work
 from howlearn.selection.criteria import defaults, prices
 from howlearn.selection.criterion import Criterion
 from howlearn.selection.rate_grid import on_grid
@@ -51,6 +50,7 @@ def check_bounds(bounds: Sequence[float]) -> tuple[float, ...]:
 
 MAX_KAPPA = 10.0  # nats per parameter
 BLOCK = 500  # learners judged at once
+LEARNERS = "path-learners"  # the table that every stage has rows of
 
 Stage = Callable[[Progress], pl.DataFrame]  # a part of the work: rows for every learner
 
@@ -81,20 +81,7 @@ def path(
     [('aic', 'ByFeature1'), ('bic', 'ByFeature1')]
     """
     work = PathWork(study, models, max_rates, criteria, max_kappa, threads)
-    frames = []
-    for k, stage in enumerate(work.stages):
-        frames.append(stage(part_of(progress, k, len(work.stages), len(study))))
-    return work.result(pl.concat(frames))
-
-
-def part_of(progress: Progress | None, stage: int, stages: int, n: int) -> Progress:
-    """Progress of one stage as progress of all of them."""
-
-    def report(done: int, total: int) -> None:
-        if progress:
-            progress(stage * n + done * n // max(total, 1), stages * n)
-
-    return report
+    return work.done(Memory(), progress)
 
 
 class PathWork:
@@ -120,7 +107,8 @@ class PathWork:
             models = candidates(study.contexts, study.features)
         self.models = models_of(models, among(study))
         self.study, self.max_kappa, self.threads = study, float(max_kappa), threads
-        self.criteria = usual(study) if criteria is None else check_criteria(criteria)
+        usual = defaults("path", len(set(study.learners)))
+        self.criteria = usual if criteria is None else check_criteria(criteria)
         self.truncations = distinct([ALL, *(t for c in self.criteria for t in c.truncations)])
         self._known: dict[tuple[float | None, str], list[str]] = {}
         self._check()
@@ -158,10 +146,20 @@ class PathWork:
             found += [self._bound(bound) for bound in self.bounds]
         return found
 
-    def result(self, learners: pl.DataFrame) -> Path:
-        """What all stages tell together."""
+    def done(self, store: Store, progress: Progress | None) -> Path:
+        """What all stages tell together; those that the store has are not repeated."""
+        n = len(self.study)
+
+        def run(_: None, stage: Stage, threads: int | None, so_far: Progress) -> Tables:
+            return {LEARNERS: stage(lambda done, total: so_far(done * n // max(total, 1), n))}
+
+        parts = [
+            Part(k, (LEARNERS,), n, partial(Work, run, None, stage))
+            for k, stage in enumerate(self.stages)
+        ]
+        store.complete(parts, progress)
         return Path(
-            learners,
+            store.read(LEARNERS).collect(),
             models=tuple(model.name for model in self.models),
             criteria=tuple(repr(criterion) for criterion in self.criteria),
             n_learners=len(self.study),
@@ -244,11 +242,6 @@ def check_price(max_kappa: float) -> None:
         )
 
 
-def usual(study: Study) -> tuple[Criterion, ...]:
-    """The criteria of a path unless others are named."""
-    return defaults("path", len(set(study.learners)))
-
-
 def selected(criterion: Criterion, fits: Fits, threads: int | None = None) -> list[str]:
     """What ``select`` selects, in blocks of learners, so that memory does not grow with them."""
     learned = criterion.learn(fits.study, fits.models, fits, threads, thorough=False)
@@ -265,12 +258,6 @@ def selected(criterion: Criterion, fits: Fits, threads: int | None = None) -> li
     return np.concatenate(found).tolist()
 
 
-# ``path`` into a folder: stage by stage, so that a run that was stopped goes on.
-
-
-LEARNERS = "path-learners"
-
-
 def path_into(
     folder: FilePath,
     work: PathWork,
@@ -279,19 +266,8 @@ def path_into(
     start: Start = START,
     progress: Progress | None = None,
 ) -> Path:
-    """Do the work and leave tables in a folder; finished stages are not repeated."""
-    stages, n = work.stages, len(work.study)
-
-    def part(k: int) -> Part:
-        def run(
-            _: None, stage: Stage, threads: int | None, so_far: Progress
-        ) -> dict[str, DataFrame]:
-            return {LEARNERS: stage(lambda done, total: so_far(done * n // max(total, 1), n))}
-
-        return Part(k, (LEARNERS,), n, partial(Work, run, None, stages[k]))
-
+    """Do the work, stage by stage, and leave tables in a folder; a run that was stopped goes on."""
     with RunFolder(folder, manifest, Path.outputs(), start) as run:
-        run.complete([part(k) for k in range(len(stages))], progress)
-        found = work.result(run.read(LEARNERS).collect())
+        found = work.done(run, progress)
         found.write_files(run.path, format)
     return found

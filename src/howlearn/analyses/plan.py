@@ -73,22 +73,14 @@ class Plan(Analysis):
     @cached_property
     def recovered(self) -> pl.DataFrame:
         """One row per number of trials, criterion and true model."""
-        frames = []
+        rows = []
         for n, contest in zip(self.trials, self.contests, strict=True):
             for criterion in self.criteria:
                 wrong = curve(contest, [criterion])
-                frames.append(
-                    pl.DataFrame(
-                        {
-                            "trials": n,
-                            "criterion": repr(criterion),
-                            "true_model": list(contest.truths),
-                            "recovered": 1 - wrong.error[:, 0],
-                            "standard_error": wrong.standard_error[:, 0],
-                        }
-                    )
-                )
-        return pl.concat(frames)
+                right, error = 1 - wrong.error[:, 0], wrong.standard_error[:, 0]
+                each = zip(contest.truths, right.tolist(), error.tolist(), strict=True)
+                rows += [(n, repr(criterion), *row) for row in each]
+        return of("plan", "plan").of_rows(rows)
 
     @cached_property
     def pairs(self) -> pl.DataFrame:

@@ -15,6 +15,7 @@ from howlearn.analyses.contests import Group, fitted_group, groups_of, left_out,
 from howlearn.analyses.designs import ENOUGH, Design, TaskDesign, by_model_name
 from howlearn.analyses.error_rates import standard_error
 from howlearn.core.arrays import Ints
+from howlearn.core.columns import of
 from howlearn.core.study import together
 from howlearn.fitting.fits import ALL, Fits, Truncation, distinct
 from howlearn.models.model import Model
@@ -70,19 +71,10 @@ class Recovery(Analysis):
                 mine = self.learners.filter(criterion=criterion, true_model=truth)["selected_model"]
                 count = np.array([(mine == model).sum() for model in self.models])
                 error = standard_error(count[None], np.array([[len(mine)]]))[0]
-                rows.append(
-                    pl.DataFrame(
-                        {
-                            "criterion": [criterion] * len(count),
-                            "true_model": [truth] * len(count),
-                            "selected_model": list(self.models),
-                            "learners": count,
-                            "share": count / max(len(mine), 1),
-                            "standard_error": error,
-                        }
-                    )
-                )
-        return pl.concat(rows)
+                share = count / max(len(mine), 1)
+                each = zip(self.models, *(a.tolist() for a in (count, share, error)), strict=True)
+                rows += [(criterion, truth, *row) for row in each]
+        return of("confusion", "recover").of_rows(rows)
 
     @cached_property
     def recovery(self) -> pl.DataFrame:

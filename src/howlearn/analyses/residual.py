@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -224,7 +225,6 @@ def check_installed() -> None:
 
 def installed() -> bool:
     """Whether boosting can be done here; asks without importing."""
-    import importlib.util
 
     return importlib.util.find_spec("lightgbm") is not None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,8 +20,10 @@ from howlearn.cli.options import (
     RUNNING,
     STUDY,
     WORKERS,
+    parse_numbers,
 )
-from howlearn.cli.progress import following, selecting, show_following
+from howlearn.cli.progress import following, run_in_folder, selecting, show_following
+from howlearn.core.errors import HowlearnError
 from howlearn.core.options import (
     FilePath,
     Kind,
@@ -65,14 +68,12 @@ def discover(given: Given) -> None:
     coclassification.csv and its chart show how probable it is that a learner treats two contexts
     alike; population.csv has the mean over learners.
     """
-    from dataclasses import replace
 
     from howlearn.analyses.discover import Asked, check, discover_in
     from howlearn.analyses.discover_criteria import DEFAULT, check_criteria
     from howlearn.analyses.discover_tables import Discovery
     from howlearn.analyses.discover_words import at_bounds, with_answers
     from howlearn.cli import show
-    from howlearn.cli.progress import run_in_folder
     from howlearn.models.names import learning_named
     from howlearn.models.partition_model import is_partition
     from howlearn.results.inputs import load
@@ -142,7 +143,6 @@ def path(given: Given) -> None:
     """
     from howlearn.analyses.path import PathWork, check_bounds, check_price, path_into
     from howlearn.cli import show
-    from howlearn.cli.options import parse_numbers
     from howlearn.results.inputs import load
     from howlearn.results.manifest import manifest_of
     from howlearn.runs.folder import Start
@@ -332,7 +332,6 @@ def _compare_mechanisms(given: Given) -> None:
     """Groups of a folder of howlearn mechanisms."""
     from howlearn.analyses.mechanism_groups import compare_folder
     from howlearn.cli import show
-    from howlearn.core.errors import HowlearnError
     from howlearn.results.manifest import hash_of, made_by
     from howlearn.runs.folder import Start
 

@@ -14,6 +14,7 @@ import typer
 import typer.main
 
 from howlearn.cli import Written
+from howlearn.core.errors import HowlearnError
 from howlearn.core.options import FilePath, Names, Number, Option, Registered
 from howlearn.reading.analysis_options import NAMING_FILES
 
@@ -135,8 +136,6 @@ def _is_typed(ctx: typer.Context, name: str) -> bool:
 def _refuse_closed(options: Sequence[Option], given: Given) -> None:
     """Words that stand in a stranger's file must not have any file read."""
     from howlearn.core import safe_files
-    from howlearn.core.errors import HowlearnError
-    from howlearn.reading.analysis_options import NAMING_FILES
 
     named: list[Path] = []
     for option in options:
@@ -199,7 +198,6 @@ def complete(command: str, options: Sequence[Option], given: Given, typed: Conta
 def _refuse_code(file: StudyFile, option: Option, models: Sequence[str]) -> None:
     """Whoever wrote the file must not decide which code is run."""
     from howlearn.core import safe_files
-    from howlearn.core.errors import HowlearnError
 
     own = [each for model in models for each in safe_files.own_names(model)]
     refused = [each for each in own if not safe_files.is_allowed(each.rpartition(":")[0])]
@@ -245,7 +243,6 @@ def refuse_outside_of(
 def _study_file(command: str, path: Path | None, files: list[Path] | None) -> StudyFile | None:
     """The file that was named, or the one of this folder if no data are named."""
     from howlearn.cli import show
-    from howlearn.core.errors import HowlearnError
     from howlearn.reading.project_file import NAME
 
     if path is None and _only_study_file(files):

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from howlearn.cli.build import Given, command
 from howlearn.cli.options import DATA, FILES, FRESH, OUT
-from howlearn.cli.progress import following
+from howlearn.cli.progress import following, option, select_command
+from howlearn.core.errors import DataError, HowlearnError
 from howlearn.core.options import FilePath, OnOff, Option, Panel
+from howlearn.core.text import few, many, shortened
 from howlearn.reading.analysis_options import TASK
 from howlearn.reading.options import DATA as READING
 
@@ -56,10 +58,8 @@ def inspect(given: Given) -> None:
 
     For example: howlearn inspect data --action key --where "phase == 'learn'"
     """
-    from howlearn.cli.progress import option
     from howlearn.cli.show import note, progress_bar
     from howlearn.core.columns import write_csv
-    from howlearn.core.errors import DataError, HowlearnError
     from howlearn.reading.columns import unseparated
     from howlearn.reading.guess import inspect as look
     from howlearn.reading.project_file import outside, said_in
@@ -85,7 +85,12 @@ def inspect(given: Given) -> None:
             print(json.dumps(found.as_json(), ensure_ascii=False, indent=1))
         else:
             more = inspection(found)
-        if found.study is None or not found.questions or given.yes or not _can_ask(given.json):
+        if (
+            found.study is None
+            or not found.questions
+            or given.yes
+            or not (sys.stdin.isatty() and sys.stdout.isatty() and not given.json)
+        ):
             break
         given.update(_answered(found.questions[0]))
     if found.study is None:
@@ -107,7 +112,6 @@ def inspect(given: Given) -> None:
 
 def _check_out(out: Path, fresh: bool) -> None:
     """Refuse a place for the options before anything is read."""
-    from howlearn.core.errors import HowlearnError
     from howlearn.reading.project_file import is_unchanged
 
     if out.exists() and not (fresh or is_unchanged(out)):
@@ -123,7 +127,6 @@ def _check_out(out: Path, fresh: bool) -> None:
 
 def _check_table(table: Path | None, fresh: bool) -> None:
     """Refuse a place for the trials before anything is read."""
-    from howlearn.core.errors import HowlearnError
 
     if table is None:
         return
@@ -131,11 +134,6 @@ def _check_table(table: Path | None, fresh: bool) -> None:
         raise HowlearnError(f"--trials {table}: there is no folder {table.parent}")
     if table.exists() and not fresh:
         raise HowlearnError(f"--trials {table}: it exists; --fresh replaces it")
-
-
-def _can_ask(as_json: bool) -> bool:
-    """Whether somebody sits there."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and not as_json
 
 
 def _answered(question: Question) -> dict[str, Any]:
@@ -157,15 +155,13 @@ def _answered(question: Question) -> dict[str, Any]:
 
 def _questions(found: Inspection) -> str:
     """What is not clear, and the options that say it."""
-    asked = "\n".join(_indented(str(question)) for question in found.questions)
+    asked = "\n".join(
+        "\n".join(_line(line) for line in str(question).split("\n")) for question in found.questions
+    )
     return (
         f"some things are not clear from the data, and nothing was written:\n{asked}\n"
         "type one of these options, or --yes to accept the first of each"
     )
-
-
-def _indented(text: str) -> str:
-    return "\n".join(_line(line) for line in text.split("\n"))
 
 
 def _write(out: Path, files: list[str], found: Inspection, task: str | None) -> None:
@@ -187,7 +183,6 @@ def _write(out: Path, files: list[str], found: Inspection, task: str | None) -> 
 
 def _what_to_type(found: Inspection, files: list[str]) -> str:
     """Why there is no study, and the one command that would help."""
-    from howlearn.cli.progress import select_command
     from howlearn.reading.guess.draft import SAID
 
     stops = "" if found.kind is None else found.kind.stops or ""
@@ -226,7 +221,6 @@ def inspection(found: Inspection) -> int:
 
 
 def _parts(found: Inspection) -> Iterator[Listing | Sentence]:
-    from howlearn.core.text import shortened
     from howlearn.results.analysis import Listing, Sentence
 
     for name, form in list(found.files.items())[:FILES_SHOWN]:
@@ -289,7 +283,6 @@ def _competing(study: Study) -> None:
     from rich.markup import escape
 
     from howlearn.cli.show import console
-    from howlearn.core.text import few
     from howlearn.fitting.defaults import candidates
     from howlearn.models.partition_model import too_many_contexts
 
@@ -306,7 +299,6 @@ def next_command(out: Path, typed: Sequence[str] = (), more: int = 0) -> None:
     from rich.markup import escape
 
     from howlearn.cli.show import console
-    from howlearn.core.text import many
 
     remarks = f", with {many(more, 'more remark')}" if more else ""
     console.print(f"Options written to {escape(str(out))}{remarks}", soft_wrap=True)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Sequence
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from howlearn.cli import Written
 from howlearn.cli.build import Given, command
-from howlearn.cli.options import DESIGN_SEED, ORDER, OUT, RUNNING
-from howlearn.cli.progress import following
+from howlearn.cli.options import DESIGN_SEED, ORDER, OUT, RUNNING, parse_counts, parse_sizes
+from howlearn.cli.progress import following, run_in_folder, starting
+from howlearn.core.errors import HowlearnError
 from howlearn.core.options import FilePath, Kind, Number, OneOf, OnOff, Option, Panel, WholeNumber
 from howlearn.reading.analysis_options import TASK
 
@@ -66,13 +71,7 @@ def theory(given: Given) -> None:
     project), which form it covers, and what it assumes. All logs are natural. Likelihoods and
     penalties are divided by the number of trials, as in the paper.
     """
-    import math
-    from json import dumps
 
-    import typer
-
-    from howlearn.cli.options import parse_sizes
-    from howlearn.core.errors import HowlearnError
     from howlearn.paper.theory import TheoryDesign, quantities
 
     trials, radius, max_rate = given.trials, given.R, given.max_rate
@@ -170,8 +169,6 @@ def verify(given: Given) -> None:
     sequences, and on all short ones. A violation is reported as a result, with exit status 0.
     """
     from howlearn.cli import show
-    from howlearn.cli.options import parse_counts
-    from howlearn.cli.progress import run_in_folder
     from howlearn.paper.verify import Verification, check, outsider
     from howlearn.paper.verify import verify as verified
     from howlearn.paper.verify_learners import Measure
@@ -232,7 +229,6 @@ def reproduce(given: Given) -> None:
     """
     from howlearn.analyses.contests import Clock
     from howlearn.cli import show
-    from howlearn.cli.progress import starting
     from howlearn.paper.archive import read_archive
     from howlearn.paper.reproduce import OUTPUTS, archive_described, write_reproduction
     from howlearn.paper.reproduce import reproduce as run

@@ -11,6 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from howlearn.cli import Written
 from howlearn.cli.options import CANDIDATES, FORMAT, LEARNING, SETTINGS
 from howlearn.core.errors import HowlearnError
 from howlearn.core.options import Repeated
@@ -100,7 +101,6 @@ def _words(seconds: float) -> str:
 @contextmanager
 def starting(given: Given) -> Iterator[Start]:
     """What ``--fresh``, ``--workers``, ``--dask`` and ``--shard`` ask for."""
-    from howlearn.core.errors import HowlearnError
     from howlearn.runs.folder import Start
     from howlearn.runs.parts import Threads
     from howlearn.runs.shards import MERGE, Nobody, Shard
@@ -217,7 +217,6 @@ def following(*words: object, why: str = "") -> None:
 
 def show_following(command: str, why: str = "") -> None:
     """The same for a command that is one text."""
-    from howlearn.cli import Written
     from howlearn.cli.show import console
 
     if Written.is_step:
@@ -242,8 +241,6 @@ def with_models(options: Mapping[str, Any]) -> list[str]:
 
 def selecting(files: Sequence[Path], options: Mapping[str, Any]) -> str:
     """``howlearn select`` on the data that a command has just used."""
-    from howlearn.core.errors import HowlearnError
-    from howlearn.reading.options import DATA
     from howlearn.reading.project_file import NAME, outside, read_study_file
 
     names = [str(file) for file in files]

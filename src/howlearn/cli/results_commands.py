@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,9 @@ from howlearn.cli import Written
 from howlearn.cli.build import Given, command
 from howlearn.cli.options import DESIGN_SEED, FORMAT, FRESH, OUT, RESULTS, WORKERS
 from howlearn.cli.progress import following
+from howlearn.core.errors import DataError, HowlearnError
 from howlearn.core.options import FilePath, Files, Kind, Option, Panel, Repeated, WholeNumber
+from howlearn.core.text import listed
 
 if TYPE_CHECKING:
     from howlearn.analyses.completeness import Completeness
@@ -65,7 +68,6 @@ def report(given: Given) -> None:
     from rich.markup import escape
 
     from howlearn.cli import show
-    from howlearn.core.text import listed
     from howlearn.report.charts import check
 
     check("a report needs", "jinja2")  # before anything is imported that draws
@@ -153,12 +155,9 @@ def merge(given: Given) -> None:
 
     For example: howlearn merge results
     """
-    import sys
-    from pathlib import Path
 
     from howlearn.cli.app import app
     from howlearn.core import safe_files
-    from howlearn.core.errors import DataError, HowlearnError
     from howlearn.runs.shards import collect, command_of
 
     folders, out = given.folders, given.out

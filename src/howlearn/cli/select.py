@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ from howlearn.cli.options import (
     STUDY,
     chosen_criteria,
 )
-from howlearn.cli.progress import following
+from howlearn.cli.progress import following, starting
+from howlearn.core.errors import HowlearnError
 from howlearn.core.options import NONE, FilePath, Kind, Number, OnOff, Option, Panel
 from howlearn.reading.analysis_options import (
     CALIBRATION,
@@ -104,11 +106,8 @@ def select(given: Given) -> None:
 
     For example: howlearn select trials.csv --task five-four --exclude "accuracy < 0.55"
     """
-    from dataclasses import replace
 
     from howlearn.cli import show
-    from howlearn.cli.progress import starting
-    from howlearn.core.errors import HowlearnError
     from howlearn.results.analysis import write_tables
     from howlearn.results.inputs import load
     from howlearn.results.manifest import completeness_of, manifest_of
@@ -233,7 +232,6 @@ def freeze(given: Given) -> None:
 
     from howlearn.analyses.freeze import freeze_plan, paragraph, write_plan
     from howlearn.cli import show
-    from howlearn.cli.progress import following
 
     plan = freeze_plan(given.of(*READING.values(), *MODELS.values()))
     plan = write_plan(given.out, plan, given.fresh)
@@ -305,7 +303,6 @@ def compared(
     """What is done otherwise than planned, also as the manifest has it; nothing without a plan."""
     if path is None:
         return [], {}
-    from dataclasses import asdict
 
     from howlearn.analyses.deviations import deviations
     from howlearn.analyses.freeze import read_plan

@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -279,7 +280,6 @@ def _may_go(part: Listing | Sentence) -> bool:
 
 def _without_rows(parts: list[Listing | Sentence], room: int) -> list[Listing | Sentence]:
     """The longest table is cut until everything fits, or each has three rows."""
-    from dataclasses import replace
 
     from howlearn.results.analysis import Listing
 

@@ -19,6 +19,7 @@ from howlearn.cli.options import (
     SETTINGS,
     STUDY,
     TRIALS,
+    parse_settings,
 )
 from howlearn.cli.progress import MODELS as MODEL_OPTIONS
 from howlearn.cli.progress import (
@@ -28,7 +29,9 @@ from howlearn.cli.progress import (
     select_command,
     with_models,
 )
+from howlearn.core.errors import HowlearnError
 from howlearn.core.options import Kind, OnOff, Option, Panel, Repeated, WholeNumber
+from howlearn.core.text import many
 from howlearn.reading.analysis_options import ADD_MODEL, FORM, MODEL, RULE, TASK
 
 if TYPE_CHECKING:
@@ -85,9 +88,7 @@ FORGONE = Panel.design.option(
 def simulate(given: Given) -> None:
     """Simulate learners who follow a model in a task."""
     from howlearn.analyses.designs import doubles
-    from howlearn.cli.options import parse_settings
     from howlearn.cli.show import console, note, progress_bar
-    from howlearn.core.errors import HowlearnError
     from howlearn.models.values import defaults
     from howlearn.results.bids import write_study
     from howlearn.results.inputs import recorded, task_with
@@ -250,7 +251,6 @@ def models(given: Given) -> None:
 def _field_in_short() -> None:
     """One screen: those that compete by default first."""
     from howlearn.cli.show import console, listing_of, shorter
-    from howlearn.core.text import many
     from howlearn.models import FIELD
     from howlearn.models.names import ADJUSTMENTS
     from howlearn.models.task import Task
@@ -313,7 +313,11 @@ def _models_of(task: Task, given: Given) -> None:
 
     from howlearn.cli.show import console, listing_of, shorter
 
-    rules = dict.fromkeys(_learning(unit.rule) for model in task.models for unit in model.units)
+    own = [unit.rule for model in task.models for unit in model.units]
+    rules = dict.fromkeys(
+        " ".join([each.title, *(f"({form})" for form in each.described_form.values())])
+        for each in own
+    )
     title = f"Models of {task.name} (rule: {', '.join(rules)})"
     listing = listing_of(title, "model", "parameters", "cells")
     for model in task.models:
@@ -335,7 +339,3 @@ def _models_of(task: Task, given: Given) -> None:
     )
     words = with_models(given.of(TASK, RULE, FORM))
     following("simulate", *words, "--model", task.models[-1].name, "--out", "trials.csv")
-
-
-def _learning(rule: Any) -> str:
-    return f"{rule.title} ({rule.form})" if hasattr(rule, "form") else rule.title

@@ -19,12 +19,16 @@ from howlearn.cli.options import (
     STUDY,
     TRIALS,
     chosen_criteria,
+    parse_counts,
+    parse_numbers,
+    parse_settings_by_model,
 )
 from howlearn.cli.progress import MODELS as MODEL_OPTIONS
 from howlearn.cli.progress import (
     following,
     not_usual,
     refuse_beside_like,
+    run_in_folder,
     select_command,
     show_following,
     with_models,
@@ -97,8 +101,6 @@ def calibrate(given: Given) -> None:
     from howlearn.analyses.calibrate import Calibration, calibrate_design, check_calibration
     from howlearn.analyses.contests import check_candidates
     from howlearn.cli import show
-    from howlearn.cli.options import parse_numbers
-    from howlearn.cli.progress import run_in_folder
     from howlearn.results.manifest import made_by
 
     constants = parse_numbers(given.constants, CONSTANTS.word) if given.constants else None
@@ -136,7 +138,6 @@ Asked = tuple["Design", "tuple[Model, ...]", Sequence[str], Mapping[str, Any]]
 
 def _of_task(given: Given) -> Asked:
     from howlearn.analyses.designs import ENOUGH, TaskDesign
-    from howlearn.cli.options import parse_settings_by_model
 
     task, models = _task(given)
     settings = parse_settings_by_model(given.settings)
@@ -191,8 +192,6 @@ def recover(given: Given) -> None:
     from howlearn.analyses.designs import TaskDesign
     from howlearn.analyses.recover import Recovery, recover_design
     from howlearn.cli import show
-    from howlearn.cli.options import parse_settings_by_model
-    from howlearn.cli.progress import run_in_folder
     from howlearn.fitting.fit import check_models
     from howlearn.results.manifest import made_by
     from howlearn.selection.select import check_criteria
@@ -272,8 +271,6 @@ def plan(given: Given) -> None:
     from howlearn.analyses.error_rates import doubts
     from howlearn.analyses.plan import Plan, check_plan, plan_design
     from howlearn.cli import show
-    from howlearn.cli.options import parse_counts, parse_settings_by_model
-    from howlearn.cli.progress import run_in_folder
     from howlearn.results.manifest import made_by
 
     if given.mechanisms:
@@ -314,7 +311,6 @@ def _plan_mechanisms(given: Given) -> None:
         some_of,
     )
     from howlearn.cli import show
-    from howlearn.cli.options import parse_counts
     from howlearn.results.manifest import made_by, task_file_hash
     from howlearn.runs.folder import RunFolder, Start
 

@@ -167,13 +167,10 @@ class Study:
         lengths |= {len(self.learned), len(self.reset), int(self.starts[-1])}
         if len(lengths) != 1 or len(self.starts) != len(self.learners) + 1:
             raise HowlearnError("the arrays of a study must have one entry per trial")
-        self._check_optional()
         if len(self.actions) < 2:
             raise HowlearnError("a study needs at least two actions")
         if self.about.width and self.about.height != len(self.learners):
             raise HowlearnError("`about` must have one row per sequence")
-
-    def _check_optional(self) -> None:
         n = len(self.context)
         for name in ("episode_end", "duration", "offer", "load"):
             values = getattr(self, name)
@@ -409,10 +406,7 @@ def trials_of(study: Study, sequences: NDArray[np.integer]) -> Ints:
 
 
 def joined(studies: Sequence[tuple[str, Study]], name: str) -> Study:
-    """Studies of one task as one; the column ``name`` says which each learner comes from.
-
-    Learners are numbered anew.
-    """
+    """Studies of one task ``together``; the column ``name`` says which a learner comes from."""
     parts = [study for _, study in studies]
     labels = [label for label, study in studies for _ in range(len(study))]
     return replace(
@@ -432,7 +426,7 @@ def _shared(values: Sequence[Any]) -> Any:
 
 
 def together(studies: Sequence[Study]) -> Study:
-    """Studies of the same contexts and actions as one; learners are numbered anew."""
+    """Studies of the same contexts and actions as one; its learners have new numbers."""
     lengths = np.concatenate([np.diff(study.starts) for study in studies])
     arrays: dict[str, NDArray | None] = {}
     for name in (*PER_TRIAL, *IF_KNOWN):

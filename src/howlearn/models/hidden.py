@@ -109,11 +109,6 @@ class HiddenStrategies(Mixture):
                 d[n + u * (n - 2) : n + (u + 1) * (n - 2), u, s] = own[u] * d_part
         return t, d
 
-    def feedback(
-        self, reward: Floats, learned: NDArray[np.bool_], extent: tuple[float, float]
-    ) -> Floats:
-        return np.zeros(len(reward))  # which strategy chooses has nothing to do with rewards
-
     def _forward(
         self, own: Floats, advice: Floats, trials: WeighedTrials, slopes: Floats, owner: Ints
     ) -> tuple[Floats, Floats, Floats]:
@@ -324,11 +319,6 @@ class Switch(Mixture):
         return cls(experts[0], experts[1], **settings)
 
     own = (Parameter("trial", 1.0, LONGEST, default=100.0, scale=1.0),)
-
-    def feedback(
-        self, reward: Floats, learned: NDArray[np.bool_], extent: tuple[float, float]
-    ) -> Floats:
-        return np.zeros(len(reward))  # it does not learn when to switch
 
     def is_like(self, other: Model) -> bool:
         ordered = [e.meaning for e in self.experts] == [e.meaning for e in other.experts]

@@ -338,11 +338,11 @@ class Mixture(Model, ABC):
         source = self.origin or SOURCES[self.source]
         return f"given, or {source}" if any(e.given for e in self.experts) else source
 
-    @abstractmethod
     def feedback(
         self, reward: Floats, learned: NDArray[np.bool_], extent: tuple[float, float]
     ) -> Floats:
-        """What the weights learn from; 0 where they do not."""
+        """What the weights learn from: nothing, unless rewards decide which strategy chooses."""
+        return np.zeros(len(reward))
 
     # What a kind of mixture does with one learner's trials. ``advice`` are log-probabilities: of
     # what was chosen, [trial, expert], or of all actions, [trial, expert, action].

@@ -381,7 +381,15 @@ def _from_text(text: str, file: str) -> Task:
         context_aliases=dict(form.context_aliases),
         rewards=_rewards(form),
         reward_range=(lo, hi),
-        reversals=_reversals(form, contexts),
+        reversals=tuple(
+            Reversal(
+                trial=table.trial,
+                swap=tuple(table.swap or ()),
+                contexts=tuple(table.contexts or contexts) if table.swap else (),
+                correct=dict(table.correct or {}),
+            )
+            for table in form.reversals
+        ),
         trials=form.trials,
         order=form.order,
         stop=None if form.stop is None else form.stop.correct_in_a_row,
@@ -415,15 +423,3 @@ def _rewards(form: TaskFile) -> Rewards:
                 for action in form.actions
             }
     return rewards
-
-
-def _reversals(form: TaskFile, contexts: tuple[str, ...]) -> tuple[Reversal, ...]:
-    return tuple(
-        Reversal(
-            trial=table.trial,
-            swap=tuple(table.swap or ()),
-            contexts=tuple(table.contexts or contexts) if table.swap else (),
-            correct=dict(table.correct or {}),
-        )
-        for table in form.reversals
-    )

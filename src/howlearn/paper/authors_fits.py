@@ -99,20 +99,20 @@ def component(node: Node, depth: int, which: int) -> Node:
 def numbers(node: Node) -> Floats:
     """A tree as an array; a vector of several numbers is a further axis."""
     if isinstance(node, Branch):
-        parts = [numbers(item) for item in node.items]
-        if len({part.shape for part in parts}) != 1:
-            raise Unfit("lists of unequal lengths")
-        return np.stack(parts)
+        return _stacked([numbers(item) for item in node.items])
     return node.reshape(()) if node.size == 1 else node
+
+
+def _stacked(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    if len({part.shape for part in parts}) != 1:
+        raise Unfit("lists of unequal lengths")
+    return np.stack(parts)
 
 
 def vectors(node: Node) -> NDArray[np.object_]:
     """A tree as an array of the vectors at its ends."""
     if isinstance(node, Branch):
-        parts = [vectors(item) for item in node.items]
-        if len({part.shape for part in parts}) != 1:
-            raise Unfit("lists of unequal lengths")
-        return np.stack(parts)
+        return _stacked([vectors(item) for item in node.items])
     if node.ndim != 1:
         raise Unfit("a matrix where a vector is expected")
     end = np.empty((), dtype=object)

@@ -10,6 +10,7 @@ import polars as pl
 
 from howlearn.analyses.error_rates import ErrorCurve, Goal, curve, spans
 from howlearn.core.arrays import Floats, Ints
+from howlearn.models.task import Task
 from howlearn.paper.archive import Archive
 from howlearn.paper.published import (
     AVERAGE_C,
@@ -130,7 +131,6 @@ def _reason(gap: float, tied: bool, undetermined: bool) -> str:
 
 def wrong_first_rewards(archive: Archive) -> dict[str, float]:
     """What the generator's fault did to the archive's learners, counted."""
-    from howlearn.models.task import Task
 
     task = Task.load("five-four")
     schedule = task.schedule()

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from howlearn import __version__
-from howlearn.analyses.error_rates import standard_error
+from howlearn.analyses.error_rates import ErrorCurve, standard_error
 from howlearn.paper.archive import bars
 from howlearn.paper.published import (
     AVERAGE_C,
@@ -33,8 +33,8 @@ from howlearn.paper.published import (
 )
 from howlearn.paper.reproduce import Reproduction, reasons
 from howlearn.paper.versions import Version
+from howlearn.report.matrix_charts import confusion
 from howlearn.report.rate_charts import boxes
-from howlearn.report.share_charts import confusion_bars
 from howlearn.report.share_charts import shares as figures_shares
 from howlearn.report.simulation_charts import error_curves
 from howlearn.report.style import to_svg
@@ -90,22 +90,24 @@ def panels(result: Reproduction) -> list[Panel]:
     found = [
         three("2a", "Relative error of the estimates", _medians(known),
               lambda v: boxes(v.boxes())),
-        three("2b", "Hold-out: errors by N/n", _holdout_errors(known), _by_split),
-        three("2c", "Penalised likelihood: errors by c", _known_constants(known), _by_constant),
+        three("2b", "Hold-out: errors by N/n", _holdout_errors(known),
+              lambda v: _by_setting(v.holdout)),
+        three("2c", "Penalised likelihood: errors by c", _known_constants(known),
+              lambda v: _by_setting(v.penalized)),
         three(
             "2c, smoothed", "The same curves after LOESS, as the authors draw them",
             "The paper shows the smoothed curves; their smallest mean is at c = 0.053, their "
             "smallest maximum at c = 0.013.",
-            _by_constant_smooth,
+            lambda v: _curves(v.smooth, np.array(CONSTANTS), None, "penalized"),
         ),
         three("3a", f"Hold-out, N = {CHOSEN_N}", _matrix(known, "3a", f"N={CHOSEN_N}"),
-              lambda v: _bars(v, HoldOut(CHOSEN_N / TRIALS))),
+              lambda v: _confusion(v, HoldOut(CHOSEN_N / TRIALS))),
         three("3b", f"Penalised likelihood, c = {CHOSEN_C}", _matrix(known, "3b", f"c={CHOSEN_C}"),
-              lambda v: _bars(v, Penalized(CHOSEN_C))),
+              lambda v: _confusion(v, Penalized(CHOSEN_C))),
         three("appendix", f"Penalised likelihood, c = {AVERAGE_C}",
               _diagonal(known, f"c={AVERAGE_C}"),
-              lambda v: _bars(v, Penalized(AVERAGE_C))),
-        three("appendix", "AIC", _diagonal(known, "aic"), lambda v: _bars(v, AIC())),
+              lambda v: _confusion(v, Penalized(AVERAGE_C))),
+        three("appendix", "AIC", _diagonal(known, "aic"), lambda v: _confusion(v, AIC())),
         three("appendix", "Penalised likelihood, the c with the smallest mean error, unsmoothed",
               f"The paper takes the smoothed curves' c = {AVERAGE_C}, above; without smoothing its "
               f"own fits give c = {known[Key('2c', WHERE_MEAN)]:g}.", _at_smallest_mean),
@@ -185,19 +187,8 @@ def _published_curve(
     return _curves(matrix, np.array(settings), PAPER_LEARNERS, criterion, best)
 
 
-def _by_split(version: Version) -> Any:
-    return _curves(
-        version.holdout.error, version.holdout.settings, version.holdout.counts, "holdout"
-    )
-
-
-def _by_constant(version: Version) -> Any:
-    found = version.penalized
-    return _curves(found.error, found.settings, found.counts, "penalized")
-
-
-def _by_constant_smooth(version: Version) -> Any:
-    return _curves(version.smooth, np.array(CONSTANTS), None, "penalized")
+def _by_setting(found: ErrorCurve) -> Any:
+    return _curves(found.error, found.settings, found.counts, found.name)
 
 
 def _curves(
@@ -250,7 +241,7 @@ def _matrix(known: dict[Key, float], figure: str, setting: str) -> Any:
         if key[:3] == (figure, SELECTED, setting)
     ]
     columns = ["true_model", "selected_model", "share"]
-    return confusion_bars(pl.DataFrame(rows, schema=columns, orient="row"), MODELS)
+    return confusion(pl.DataFrame(rows, schema=columns, orient="row"), MODELS)
 
 
 def _diagonal(known: dict[Key, float], setting: str) -> str:
@@ -264,11 +255,10 @@ def _diagonal(known: dict[Key, float], setting: str) -> str:
 
 
 def _at_smallest_mean(version: Version) -> Any:
-    return _bars(
-        version, Penalized(CONSTANTS[int(np.argmin(version.penalized.error.mean(axis=0)))])
-    )
+    smallest = int(np.argmin(version.penalized.error.mean(axis=0)))
+    return _confusion(version, Penalized(CONSTANTS[smallest]))
 
 
-def _bars(version: Version, criterion: Any) -> Any:
+def _confusion(version: Version, criterion: Any) -> Any:
     frame = version.matrix(criterion).select("true_model", "selected_model", "share")
-    return confusion_bars(frame, MODELS)
+    return confusion(frame, MODELS)

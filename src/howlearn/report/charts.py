@@ -38,6 +38,15 @@ class Drawn(NamedTuple):
     caution: str = ""  # a sentence that belongs beside the answer
     shown: bool = True  # in a report; else there is nothing to see
 
+    @classmethod
+    def of(
+        cls, table: pl.DataFrame | None, draw: Callable[[pl.DataFrame], Any], finding: str = ""
+    ) -> Drawn:
+        """The chart of a table; nothing to see where there is none."""
+        if table is None:
+            return cls(None, pl.DataFrame(), shown=False)
+        return cls(draw(table), table, finding)
+
 
 @dataclass(frozen=True, repr=False)
 class Drawing:

@@ -62,7 +62,7 @@ def _cells(
     frame: pl.DataFrame, across: Sequence[str], down: Sequence[str], written: dict[str, str]
 ) -> pl.DataFrame:
     """A row per cell; a pair that the table does not list was never seen."""
-    share = shares_of(frame)
+    share = {(t, m): s for t, m, s in frame["true_model", "selected_model", "share"].iter_rows()}
     cells = []
     for true in down:
         for selected in across:
@@ -115,11 +115,6 @@ def selected_and_true(frame: pl.DataFrame, models: Sequence[str]) -> tuple[list[
     true = set(frame["true_model"])
     down = [name for name in in_order(models, frame["true_model"]) if name in true]
     return in_order(models, frame["selected_model"]), down
-
-
-def shares_of(frame: pl.DataFrame) -> dict[tuple[str, str], float | None]:
-    rows = frame.select("true_model", "selected_model", "share").rows()
-    return {(true, selected): share for true, selected, share in rows}
 
 
 def percent(share: float | None) -> str:

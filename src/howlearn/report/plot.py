@@ -392,9 +392,7 @@ def completeness(source: Source | Completeness) -> Drawn:
     the ceiling."""
     from howlearn.report import path_charts
 
-    frame = path_charts.steps_of(source)
-    made = None if frame is None else path_charts.completeness(frame)
-    return Drawn(made, pl.DataFrame() if frame is None else frame, shown=frame is not None)
+    return Drawn.of(path_charts.steps_of(source), path_charts.completeness)
 
 
 @chart(
@@ -408,9 +406,7 @@ def checks(source: Source | Check) -> Drawn:
     from howlearn.report import path_charts
 
     frame, answer = path_charts.checks_of(source)
-    if frame is None:
-        return Drawn(None, pl.DataFrame(), shown=False)
-    return Drawn(path_charts.checks(frame), frame, answer)
+    return Drawn.of(frame, path_charts.checks, answer)
 
 
 @chart(
@@ -423,9 +419,7 @@ def mechanisms(source: Source | Mechanisms) -> Drawn:
     """The share of people who show each mechanism, with 95% intervals, and how large it is."""
     from howlearn.report import path_charts
 
-    frame = path_charts.mechanisms_of(source, "mechanisms")
-    made = None if frame is None else path_charts.mechanisms(frame)
-    return Drawn(made, pl.DataFrame() if frame is None else frame, shown=frame is not None)
+    return Drawn.of(path_charts.mechanisms_of(source, "mechanisms"), path_charts.mechanisms)
 
 
 @chart("Who shows a mechanism, and how strongly?", "mechanisms-learners", saved_by=("mechanisms",))

@@ -1,4 +1,4 @@
-"""Bars of shares and margins: by true model, by criterion, by group."""
+"""Bars of shares and margins: by criterion, by group."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ import numpy as np
 import polars as pl
 
 from howlearn.report import vega_lite as vl
-from howlearn.report.matrix_charts import (
-    CONFUSION_QUESTION,
-    selected_and_true,
-    shares_of,
-    with_names,
-)
+from howlearn.report.matrix_charts import with_names
 from howlearn.report.plot import CHARTS
 from howlearn.report.style import (
     BLUE,
@@ -27,7 +22,6 @@ from howlearn.report.style import (
     finished,
     in_order,
     in_panels,
-    ink_on,
     labels,
     nothing,
     number,
@@ -40,123 +34,32 @@ SHARES = "How often is each model selected?"
 QUESTION_BY = CHARTS["shares"].question
 ENDS = ("lower", "upper")
 CORRECTED = ("corrected", "corrected_lower", "corrected_upper")
-LOWEST = 0.045  # of a bar that has room for its number
-HEIGHT = 300
-
-
-def confusion_bars(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
-    """A bar per true model, made of a piece with a colour and a number per selected one."""
-    frame = with_names(frame, "true_model", "selected_model")
-    if frame.is_empty():
-        return nothing(CONFUSION_QUESTION)
-    across, down = selected_and_true(frame, models)
-    everyone = in_order([*across, *down])
-    written = {
-        name: f"{number}  {label}"
-        for number, (name, label) in enumerate(labels(everyone).items(), start=1)
-    }
-    colour = colours(everyone)
-    width = (48 if len(down) <= 8 else 26) * len(down)
-    x = vl.X(
-        "true:N",
-        sort=[written[name] for name in down],
-        title="true model",
-        axis=vl.Axis(labelAngle=-45, ticks=False),
-        scale=vl.Scale(paddingInner=0.15, paddingOuter=0.1),
-    )
-    domain, shades = [written[name] for name in across], [colour[name] for name in across]
-    legend = vl.Legend(
-        title="selected model", columns=1 + (len(across) - 1) // 20, symbolType="square"
-    )
-    fill = vl.Color("selected:N", scale=vl.Scale(domain=domain, range=shades), legend=legend)
-    pieces = vl.Chart().mark_bar(stroke="white", strokeWidth=0.7)
-    numbers = vl.Chart().transform_filter(f"datum.high - datum.low >= {LOWEST}")
-    ink = vl.Fill("ink:N", scale=None)
-    chart = vl.layer(
-        pieces.encode(x, _share("low:Q"), fill, y2="high:Q"),
-        numbers.mark_text(fontSize=10).encode(x, _share("middle:Q"), ink, text="number:N"),
-        data=data(_pieces(frame, across, down, written, colour)),
-    )
-    chart = chart.properties(width=width, height=HEIGHT)
-    note = "Share of the learners of each true model; numbers as in the legend."
-    return finished(chart, CONFUSION_QUESTION, note, width + 160)
-
-
-def _share(field: str) -> vl.Channel:
-    axis = vl.Axis(format=".0%", domain=False, ticks=False, tickCount=5)
-    return vl.Y(field, title="learners", axis=axis, scale=vl.Scale(domain=[0, 1]))
-
-
-def _pieces(
-    frame: pl.DataFrame,
-    across: Sequence[str],
-    down: Sequence[str],
-    written: Mapping[str, str],
-    colour: Mapping[str, str],
-) -> pl.DataFrame:
-    """From the top downward, in the order of the candidates, which is that of the legend."""
-    share = shares_of(frame)
-    pieces = []
-    for true in down:
-        high = 1.0
-        for selected in across:
-            low = high - (share.get((true, selected)) or 0.0)
-            if low < high:
-                piece = {"true": written[true], "selected": written[selected]}
-                piece |= {"number": written[selected].split()[0], "ink": ink_on(colour[selected])}
-                pieces.append(piece | {"low": low, "middle": (low + high) / 2, "high": high})
-            high = low
-    return pl.DataFrame(pieces)
 
 
 def shares(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
-    """A bar per model; a panel per true model where the frame has several.
-
-    Columns `lower` and `upper`, where there are such, are drawn as the ends of intervals.
-    """
+    """A bar per model, from the columns selected_model and share."""
     frame = with_names(frame, "selected_model").drop_nulls("share")
     if frame.is_empty():
         return nothing(SHARES)
-    bars, names, panels = _bars(frame, models)
-    most = max(1.0, *bars["end"])
-    y = vl.Y("model:N", title=None, scale=vl.Scale(domain=names))
-    base = vl.Chart().encode(y=y.axis(ticks=False, domain=False))
-    bar = base.mark_bar(height=vl.said(band=0.7))
-    text = base.mark_text(align="left", dx=5, fontSize=11, color=INK)
-    layers = [bar.encode(_across("share:Q", most), vl.Fill("colour:N", scale=None))]
-    if bars["lower"].count():
-        span = base.transform_filter("isValid(datum.lower) && isValid(datum.upper)")
-        span = span.mark_rule(color=INK, strokeWidth=1.2)
-        layers.append(span.encode(_across("lower:Q", most), x2="upper:Q"))
-    layers.append(text.encode(_across("end:Q", most), text="text:N"))
-    chart = vl.layer(*layers, data=data(bars)).properties(width=260, height=22 * len(names))
-    if len(panels) <= 1:
-        return finished(chart, SHARES)
-    return finished(in_panels(chart, panels, 3), SHARES, "A panel for each true model.")
+    names = in_order(models, frame["selected_model"])
+    written, name = labels(names), pl.col("selected_model")
+    bars = frame.select(
+        "share",
+        model=name.replace_strict(written, return_dtype=pl.String),
+        colour=name.replace_strict(colours(names), return_dtype=pl.String),
+        text=pl.col("share").map_elements("{:z.0%}".format, pl.String),
+    )
+    y = vl.Y("model:N", title=None, scale=vl.Scale(domain=[*written.values()]))
+    base = vl.Chart().encode(_across("share:Q", 1.0), y.axis(ticks=False, domain=False))
+    bar = base.mark_bar(height=vl.said(band=0.7)).encode(vl.Fill("colour:N", scale=None))
+    text = base.mark_text(align="left", dx=5, fontSize=11, color=INK).encode(text="text:N")
+    chart = vl.layer(bar, text, data=data(bars)).properties(width=260, height=22 * len(names))
+    return finished(chart, SHARES)
 
 
 def _across(field: str, most: float) -> vl.Channel:
     axis = vl.Axis(format=".0%", domain=False, ticks=False, tickCount=5, labelFlush=False)
     return vl.X(field, title="learners", axis=axis, scale=vl.Scale(domain=[0, most]))
-
-
-def _bars(frame: pl.DataFrame, models: Sequence[str]) -> tuple[pl.DataFrame, list[str], list[str]]:
-    """A row per bar, the models and the panels in order."""
-    names = in_order(models, frame["selected_model"])
-    if "true_model" not in frame.columns:
-        frame = frame.with_columns(true_model=pl.lit(""))
-    frame = frame.with_columns(pl.col("true_model").cast(pl.String).fill_null(""))
-    present = set(frame["true_model"])
-    true = labels(name for name in in_order(models, frame["true_model"]) if name in present)
-    colour, written = colours(names), labels(names)
-    rows = []
-    for row in frame.to_dicts():
-        bar = {"panel": true[row["true_model"]], "model": written[row["selected_model"]]}
-        bar |= {"colour": colour[row["selected_model"]], "share": row["share"]}
-        bar |= {"lower": row.get("lower"), "upper": row.get("upper")}
-        bar["end"] = max(row["share"], row.get("upper") or 0.0)
-        rows.append(bar | {"text": f"{row['share']:z.0%}"})
-    return pl.DataFrame(rows, infer_schema_length=None), [*written.values()], [*true.values()]
 
 
 def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:

@@ -111,7 +111,7 @@ class Analysis:
     @property
     def notes(self) -> tuple[str, ...]:
         """What one should know besides."""
-        return ()
+        return getattr(self, "remarks", ())
 
     def where(self, folder: Path) -> list[str]:
         """Where the files are, in a line."""

@@ -48,7 +48,7 @@ def manifest_of(
         "learners": len(set(study.learners)),
         "sequences": len(study),
         "trials": len(study.context),
-        **_excluded(study),
+        **({} if study.excluded is None else {"excluded": int((~study.included).sum())}),
         "models": [model.describe() for model in models],
     }
 
@@ -69,11 +69,6 @@ def check_unchanged(study: Study) -> None:
 def task_file_hash(task: str | None) -> str | None:
     """Of a task file of one's own, which says how contexts and actions are read."""
     return None if task is None or task in Task.shipped() else hash_of(Path(task))
-
-
-def _excluded(study: Study) -> dict[str, int]:
-    """How many sequences are excluded, if anybody asked."""
-    return {} if study.excluded is None else {"excluded": int((~study.included).sum())}
 
 
 def made_by(command: str) -> dict[str, Any]:
@@ -151,6 +146,12 @@ def fit_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return (
         {k: v for k, v in found.items() if isinstance(v, dict)} if isinstance(found, dict) else {}
     )
+
+
+def fit_sentences(fit: Mapping[str, Any]) -> list[str]:
+    """Whether the candidates are any good, as far as it was checked, in words."""
+    told = [fit.get(name, {}).get("sentence") for name in (ABSOLUTE, CHECK, COMPLETENESS)]
+    return [str(each) for each in told if each]
 
 
 def completeness_of(folder: Path) -> dict[str, Any]:

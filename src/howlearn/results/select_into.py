@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -48,10 +48,6 @@ from howlearn.selection.select import check_criteria
 from howlearn.selection.share_tables import Known, group_tables, shares_table
 from howlearn.selection.tables import among, included
 from howlearn.selection.unfitted import check_somebody, nobody_left
-
-if TYPE_CHECKING:
-    pass
-
 
 # The rows of the files a study was read from, as they are, to lay results beside them.
 

@@ -19,14 +19,13 @@ from howlearn.reading import exclude
 from howlearn.reading.labels import natural_key
 from howlearn.results.analysis import Listing, Sentence
 from howlearn.results.manifest import (
-    ABSOLUTE,
-    CHECK,
     CLEAR,
     COMPLETENESS,
     WITHHELD,
     before_answers,
     fails,
     fit_of,
+    fit_sentences,
 )
 from howlearn.selection.learned import DEPENDS
 from howlearn.selection.predictions import is_weighted, last_changes
@@ -58,7 +57,10 @@ def summary_of(results: Results) -> Iterator[Listing | Sentence]:
     yield from (Sentence(f"How sure: {text}") for text in found.sure())
     yield from (Sentence(f"Robustness: {text}") for text in found.robust())
     if "population" in results.tables:
-        yield from _population(results)
+        population = results.table("population", INCLUDED)
+        yield from _others(population.filter(pl.col("model") == OTHER))
+        yield from _rates(results.table("population-rates", INCLUDED))
+        yield from _doubts(population)
     yield from _attention(results)
     yield from _fit(results)
     if len(results.unfitted):
@@ -310,14 +312,6 @@ def _excluded(results: Results) -> Iterator[Listing | Sentence]:
     yield Sentence(exclude.sentence(n, out, results.manifest["rows"], both))
 
 
-def _population(results: Results) -> Iterator[Sentence]:
-    """What is wrong with the population: unlisted partitions, rates at a bound, chains apart."""
-    frame = results.table("population", INCLUDED)
-    yield from _others(frame.filter(pl.col("model") == OTHER))
-    yield from _rates(results.table("population-rates", INCLUDED))
-    yield from _doubts(frame)
-
-
 def _doubts(frame: pl.DataFrame) -> Iterator[Sentence]:
     """Approximations, and chains that did not agree."""
     rough = frame.filter(pl.col("evidence").str.starts_with("approximate"))
@@ -377,9 +371,8 @@ def _attention(results: Results) -> Iterator[Sentence]:
 def _fit(results: Results) -> Iterator[Sentence]:
     """Whether the candidates are any good, as far as it was checked."""
     fit = fit_of(results.manifest)
-    told = [fit.get(name, {}).get("sentence") for name in (ABSOLUTE, CHECK, COMPLETENESS)]
-    if any(told):
-        yield Sentence(f"Fit: {' '.join(str(each) for each in told if each)}")
+    if told := fit_sentences(fit):
+        yield Sentence(f"Fit: {' '.join(told)}")
     if fails(fit):
         yield Sentence(
             "howlearn completeness shows what the candidates miss and which models to add", "note"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -242,11 +242,14 @@ def _of_nobody(criterion: Criterion, fits: Fits) -> Choice:
     return Choice(criterion, criterion.of_nobody(len(fits.of)), order, np.empty(0))
 
 
-def check_criteria(criteria: Sequence[Criterion | str]) -> tuple[Criterion, ...]:
+def check_criteria(
+    criteria: Sequence[Criterion | str] | Criterion | str,
+    named: Callable[[str], Criterion] = criterion_named,
+) -> tuple[Criterion, ...]:
     """The criteria, each of them once."""
     if isinstance(criteria, Criterion | str):
         criteria = [criteria]
-    found = [criterion_named(c) if isinstance(c, str) else c for c in criteria]
+    found = [named(c) if isinstance(c, str) else c for c in criteria]
     if not found:
         raise HowlearnError("there is no criterion")
     for i, criterion in enumerate(found):

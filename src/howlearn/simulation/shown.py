@@ -36,17 +36,7 @@ class ShownTrials:
 
     def until(self, end: int) -> ShownTrials:
         """The first trials."""
-        ends, times, there, load = self.episode_end, self.duration, self.offered, self.load
-        return ShownTrials(
-            self.context[:end],
-            self.flags[:end],
-            self.action[:end],
-            self.reward[:end],
-            None if ends is None else ends[:end],
-            None if times is None else times[:end],
-            None if there is None else there[:end],
-            None if load is None else load[:end],
-        )
+        return replace(self, **{n: a if a is None else a[:end] for n, a in vars(self).items()})
 
 
 def by_task(task: Task, trials: int, random: np.random.Generator) -> ShownTrials:

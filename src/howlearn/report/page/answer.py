@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -14,14 +14,7 @@ from howlearn.core.world import FoundKind
 from howlearn.fitting.defaults import ALONE
 from howlearn.fitting.fits import STATUSES
 from howlearn.report.words import figures
-from howlearn.results.manifest import (
-    ABSOLUTE,
-    CHECK,
-    CLEAR,
-    COMPLETENESS,
-    WITHHELD,
-    fit_of,
-)
+from howlearn.results.manifest import CLEAR, WITHHELD, fit_of, fit_sentences
 from howlearn.results.results import Results
 from howlearn.results.select_summary import COIN, NONE, Selected, SelectedModels, stabilities
 from howlearn.selection.share_tables import pooled
@@ -173,9 +166,7 @@ def _cards(
             sure.append(_with_everyone(of_all, results.criteria[0], n_all, results.unit))
     if len(results.unfitted):
         sure.append(f"{sentence(results.unfitted)}.")
-    fit = fit_of(results.manifest)
-    told = [fit.get(name, {}).get("sentence") for name in (ABSOLUTE, CHECK, COMPLETENESS)]
-    good = [str(each) for each in told if each] or ["This was not checked."]
+    good = fit_sentences(fit_of(results.manifest)) or ["This was not checked."]
     cards = (
         ("How sure is this?", sure),
         ("Do the models fit?", good),
@@ -197,21 +188,20 @@ def _rows(selection: pl.DataFrame, results: Results) -> list[Row]:
         criterion: Counter(selection.filter(criterion=criterion)["model"].to_list())
         for criterion in results.criteria
     }
-    n = max(1, selection["sequence"].n_unique())
-    seen = [model for found in counts.values() for model in found]
-    names = [*dict.fromkeys([*results.names, *seen])]
-    rows = []
-    for model in names:
-        own = [found[model] for found in counts.values()]
-        rows.append(Row(model, own, [count / n for count in own]))
-    return sorted(rows, key=lambda row: [-count for count in row.counts])
+    own = {(c, model): k for c, found in counts.items() for model, k in found.items()}
+    return _ordered(own, results, selection["sequence"].n_unique())
 
 
 def _rows_of_all(results: Results, n: int) -> list[Row]:
     """As if nobody were excluded: a population is then learned from all, so these are its own."""
     shares = pooled(results.table("shares", ALL))
     counts = {(c, m): int(k) for c, m, k in shares.select("criterion", "model", "learners").rows()}
-    names = dict.fromkeys([*results.names, *shares["model"].to_list()])
+    return _ordered(counts, results, n)
+
+
+def _ordered(counts: Mapping[tuple[str, str], int], results: Results, n: int) -> list[Row]:
+    """A row per model, from how many learners each criterion selects it for."""
+    names = dict.fromkeys([*results.names, *(model for _, model in counts)])
     own = {model: [counts.get((c, model), 0) for c in results.criteria] for model in names}
     rows = [Row(model, found, [k / max(1, n) for k in found]) for model, found in own.items()]
     return sorted(rows, key=lambda row: [-count for count in row.counts])

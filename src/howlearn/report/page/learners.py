@@ -23,11 +23,6 @@ MOST_LABELS = 4  # columns carried along that the table shows
 MOST_ESTIMATES = 60  # of one learner
 
 
-def shown_labels(results: Results) -> list[str]:
-    """Conditions and kept columns that have a place in the table."""
-    return results.labels[1 : 1 + MOST_LABELS]
-
-
 def table_of(results: Results) -> dict[str, Any]:
     """All sequences, names as places in lists: one short row each."""
     selection, criteria = results.numbered, results.criteria
@@ -35,7 +30,7 @@ def table_of(results: Results) -> dict[str, Any]:
     verdicts = [*dict.fromkeys(_texts(selection["verdict"]))]
     place, said = ({name: k for k, name in enumerate(each)} for each in (names, verdicts))
     frame = results.table("learners", ALL)
-    labels = shown_labels(results)
+    labels = results.labels[1 : 1 + MOST_LABELS]
     columns: list[list[Any]] = [[text[:LONGEST] for text in _texts(frame[c])]
                                 for c in ["learner", *labels]]  # fmt: skip
     columns += [frame["n_trials"].to_list(), [int(e) for e in results.excluded]]
