@@ -1,4 +1,4 @@
-"""howlearn: which model best explains how an individual learns, and how sure one may be.
+"""howlearn: which model best explains how an individual learns, and how sure that is.
 
 The public names are listed once, as imports that type checkers follow. When the program runs, each
 is imported as it is first used, so that ``howlearn --help`` is quick.

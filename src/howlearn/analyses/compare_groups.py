@@ -36,7 +36,7 @@ class Groups:
     column: str
     names: tuple[str, ...]
     code: NDArray[np.int64]  # the group of every sequence that is kept
-    owner: NDArray[np.int64]  # its learner, numbered from 0 on
+    owner: NDArray[np.int64]  # its learner, numbered from 0
     kept: NDArray[np.int64]  # its place among all sequences
     notes: tuple[str, ...]
 
@@ -201,7 +201,7 @@ def _check_groups(
         )
 
 
-# Learners drawn anew, and labels dealt anew: the two kinds of chance that intervals and p take.
+# Resampled learners and permuted labels: the two kinds of chance behind intervals and p.
 
 
 def resampled(groups: Groups, times: int, random: np.random.Generator) -> Iterator[Floats]:
@@ -225,7 +225,7 @@ def resampled(groups: Groups, times: int, random: np.random.Generator) -> Iterat
 
 
 def dealt(groups: Groups, times: int, random: np.random.Generator) -> Iterator[NDArray[np.int64]]:
-    """Groups dealt anew: between learners, or within each learner. [deal, sequence]"""
+    """Permuted groups: between learners, or within each learner. [permutation, sequence]"""
     size = max(1, HELD // len(groups.code))
     for start in range(0, times, size):
         many = min(size, times - start)

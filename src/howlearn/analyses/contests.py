@@ -202,7 +202,7 @@ def _row(group: pl.DataFrame) -> dict[str, float | None]:
     bound = np.isin(group["status"].to_numpy(), [int(Statuses.AT_LOWER), int(Statuses.AT_UPPER)])
     return {
         "trials_fitted": float(np.median(group["trials_fitted"].to_numpy())),
-        "learners": int(some.sum()),  # of whom there is a relative error
+        "learners": int(some.sum()),  # who have a relative error
         "true_value": float(truth.mean()),
         "median_estimate": float(np.median(estimate)),
         "relative_error": median,

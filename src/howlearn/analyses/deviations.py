@@ -1,4 +1,4 @@
-"""What was done otherwise than planned."""
+"""Where a run differs from its plan."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def deviations(
 
 
 def _code(plan: FrozenPlan, options: Mapping[str, Any]) -> list[Deviation]:
-    """Models of one's own whose code has changed, where candidates come from the data."""
+    """The user's models whose code has changed, where candidates come from the data."""
     done = own_code(options)
     return [
         Deviation(f"code of {name}", planned, done[name])

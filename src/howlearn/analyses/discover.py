@@ -78,7 +78,7 @@ def discover(
     'ByFeature1'
     """
     study = study.without_excluded()
-    learning = cast(Rule, learning_of(rule))  # what is none is refused below, in words
+    learning = cast(Rule, learning_of(rule))  # anything else is refused below, in words
     marked = cast(Sequence[PartitionModel], models_of(models, among(study)))
     criteria = check(study, learning, criteria, marked, count, by)
     marked, answers = with_answers(study, marked)

@@ -215,7 +215,7 @@ class Terms:
 
     of_cells: Callable[[Cells], Floats]  # [cell, column] for a single learner
     prior: Floats  # [column]
-    by_size: Floats | None = None  # [number of cells, from 0 on]
+    by_size: Floats | None = None  # [number of cells, from 0]
 
 
 class OverPartitions(Criterion):

@@ -119,7 +119,7 @@ def _scores(weight: Floats, prior: Floats, cells: NDArray[np.int32]) -> Floats:
 # Many contexts: partitions are searched, not enumerated, and only cells that are met are fitted.
 #
 # From each of several starts the best of all neighbours is taken until none is better. Neighbours
-# have two cells merged, one cell split, or one context moved to another cell or to one of its own.
+# have two cells merged, one cell split, or one context moved to another cell or to a new one.
 
 
 RANDOM = 3  # starts, besides one cell, a cell each, and the partitions that are marked

@@ -153,7 +153,7 @@ class Discovery(Analysis):
     marked: pl.DataFrame  # one row per learner, criterion and marked partition
     contexts: tuple[str, ...]
     criteria: tuple[str, ...]
-    by: tuple[str, ...] = ()  # columns: each combination of values is a population of its own
+    by: tuple[str, ...] = ()  # columns: each combination of values is a separate population
     n_unmet: int = 0  # learners who did not meet every context
     # The cell of every context, in each of the marked partitions.
     marks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What ``discover`` found in plain words; what it cannot tell apart, and what it hangs on."""
+"""What ``discover`` found in plain words; what it cannot tell apart, and what it depends on."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def _of(found: Discovery, frame: pl.DataFrame, condition: str, criterion: str) -
     return mine.drop("_condition")
 
 
-# What ``discover`` cannot tell apart, and how far its answer hangs on the largest rate.
+# What ``discover`` cannot tell apart, and how far its answer depends on the largest rate.
 
 
 NAME = "SameAnswer"

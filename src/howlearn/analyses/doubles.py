@@ -23,7 +23,7 @@ from howlearn.selection.select import Selection, winners
 from howlearn.selection.tables import labelled
 from howlearn.simulation.simulate import Stage, play, stage_for
 
-NUMBERS = 1_000  # of doubles per learner that have draws of their own
+NUMBERS = 1_000  # of doubles per learner that have separate draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ def sampled(learners: tuple[str, ...], most: int) -> Ints:
 
 # ``stability``: how often doubles of a learner are given the model that the learner was given.
 #
-# A parametric bootstrap. It is no probability that the model is right: the doubles follow it,
+# A parametric bootstrap. It is not the probability that the model is right: the doubles follow it,
 # whatever the learner does.
 
 

@@ -183,7 +183,7 @@ def setting_of(criterion: Criterion) -> float:
 
 
 def kappa_of(criterion: Criterion, n: float) -> float:
-    """Nats per parameter for a learner with n trials; nan for criteria without such a price."""
+    """Nats per parameter for a learner with n trials; nan for criteria without a price."""
     return float(criterion.price(np.array([n]))[0]) if criterion.priced else np.nan
 
 

@@ -176,7 +176,7 @@ class Foretelling:
             for source, ready in zip(self.sources, self.ready, strict=True):
                 source.fill(ready, records, out[at : at + len(source)])
                 at += len(source)
-        out[np.isnan(out)] = -np.inf  # a model that gives no number explains nothing
+        out[np.isnan(out)] = -np.inf  # a model that gives NaN explains nothing
         if self.room >= len(part.context):
             self.room -= len(part.context)
             self.kept[sequence] = out

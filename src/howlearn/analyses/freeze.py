@@ -50,7 +50,7 @@ class FrozenPlan:
     construction: str  # how candidates come from the data, in words; "" if they are listed
     task: str = ""  # hash of the task file
     calibration: str = ""  # hash of a calibration's constants
-    code: Mapping[str, str] = field(default_factory=dict)  # of models of one's own, by their names
+    code: Mapping[str, str] = field(default_factory=dict)  # of the user's models, by their names
     experts: str = ""  # hash of the estimates that --experts-from takes from a folder
     candidates: tuple[Mapping[str, Any], ...] = ()  # as in a manifest; none: from the data
     howlearn: str = __version__
@@ -186,7 +186,7 @@ def _candidates(
 
 
 def own_code(models: Mapping[str, Any]) -> dict[str, str]:
-    """Hashes of the code of models of one's own, and of their bounds, by how they are named."""
+    """Hashes of the code of the user's models, and of their bounds, by how they are named."""
     names = [*(models.get("model") or ()), *(models.get("add_model") or ())]
     own = dict.fromkeys(found for name in names for found in own_names(str(name)))
     return {name: hash_of(own_model(name).describe()) for name in own}
@@ -201,7 +201,7 @@ def experts_hash(source: str | None) -> str:
 
 
 def task_hash(task: str | None) -> str:
-    """Of the content of a task file, shipped or of one's own; line ends do not count."""
+    """Of the content of a task file, shipped or the user's; line ends do not count."""
     if not task:
         return ""
     if task in Task.shipped():
@@ -290,7 +290,7 @@ def plan_text(plan: FrozenPlan, name: str = PLAN) -> str:
 
 
 def read_plan(path: Path) -> FrozenPlan:
-    """The plan of a file; one that was edited says so, one that is none is refused."""
+    """The plan of a file; one that was edited says so, any other file is refused."""
     try:
         found = parsed_toml(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:

@@ -130,7 +130,7 @@ class PathWork:
             criterion.check(study)
 
     def _leave_out(self) -> None:
-        """Go on without learners to whom some model cannot be fitted: each stage has the same."""
+        """Go on with the learners that every model can be fitted to, the same in each stage."""
         fits = guarded_fit(self.guard, self.study, self.models, self.truncations, self.threads)
         if not len(fits.study):
             self.guard.end()
@@ -235,7 +235,7 @@ class PathWork:
 
 
 def check_price(max_kappa: float) -> None:
-    """Refuse a largest price that is none."""
+    """Refuse what cannot be a largest price."""
     if not 0 < max_kappa < np.inf:
         raise HowlearnError(
             f"the largest penalty must be a number of nats above 0, got {max_kappa:g}"

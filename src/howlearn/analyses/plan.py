@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 TARGET = 0.8  # of the learners of every model should be given that model
-CONFUSED = 0.25  # two models with a larger error in a contest of their own are not told apart
+CONFUSED = 0.25  # two models with a larger error in a contest of these two are confused
 USELESS = 0.5  # an interval of ±½ says nothing about a share
 Z95 = 1.96
 
@@ -317,7 +317,7 @@ def check_plan(
 
 
 def shares_of(criterion: Criterion) -> list[float]:
-    """The shares of trials that a criterion is fitted on; refuses what is no share."""
+    """The shares of trials that a criterion is fitted on; refuses what is not a share."""
     shares = [t for t in criterion.truncations if isinstance(t, float)]
     if len(shares) < len(criterion.truncations):
         raise HowlearnError(

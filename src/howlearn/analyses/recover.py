@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 TABLES = ("recovered", "estimates")
-POPULATION = 50  # learners of every true model from whom a population is learned
+POPULATION = 50  # learners of every true model who teach a population
 
 
 @Analysis.registry.register

@@ -82,7 +82,7 @@ PLATEAU = 0.15  # of all regressions must select the same model: capushe's defau
 POINTS = 5  # of the regression: through fewer almost anything looks straight
 R_SQUARED = 0.9  # of the regression: below it the more complex models do not lie on a line
 BEND = 3.0  # standard errors: a smooth bend has R² near 1, but its gains shrink beyond chance
-STRAIGHT = 0.1  # of the slope: a smaller change of it along the points is no bend, however sure
+STRAIGHT = 0.1  # of the slope: a smaller change of it along the points is not a bend, however sure
 
 
 class Slopes(NamedTuple):

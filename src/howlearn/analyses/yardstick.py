@@ -29,7 +29,7 @@ class Yardstick:
     measure: str
     percent: bool
     along: str  # what `place` counts
-    place: Ints  # [trial], from 1 on
+    place: Ints  # [trial], from 1
 
     @property
     def values(self) -> Floats:
@@ -174,7 +174,7 @@ def _sequences(study: Study) -> Ints:
 
 
 def ranks_of(code: Ints) -> Ints:
-    """The how-manieth each entry is among those of its code, from 1 on."""
+    """The how-manieth each entry is among those of its code, from 1."""
     order = np.argsort(code, kind="stable")
     _, start, count = np.unique(code[order], return_index=True, return_counts=True)
     found = np.empty(len(code), np.int64)

@@ -93,7 +93,7 @@ def discover(given: Given) -> None:
     study = inputs.study
     show.reading(study)
     models = [model for model in inputs.candidates if is_partition(model)]
-    # What is no rule is refused by the check, in words.
+    # The check refuses what is not a rule, in words.
     learning = cast(Any, learning_named(given.rule, given.form, given.max_rate))
     by = READING["by"].given(given.by)
     manifest = manifest_of(given.files, study, models, options, "discover")

@@ -167,7 +167,7 @@ def _refuse_link(given: Given, typed: Container[str]) -> None:
 
 
 def _allow_code(options: Sequence[Option], given: Given, typed: Iterable[str]) -> None:
-    """Models of one's own that are typed may be loaded; those of files may not."""
+    """The user's models that are typed may be loaded; those of files may not."""
     from howlearn.core import safe_files
 
     for option in options:

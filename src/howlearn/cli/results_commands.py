@@ -98,7 +98,7 @@ def report(given: Given) -> None:
 
 
 def _completed(found: Results, seed: int) -> Results:
-    """The results with their completeness, where it can be had and is not there yet."""
+    """The results with their completeness, where it can be computed and is not there yet."""
     from howlearn.analyses.completeness import is_large_enough
     from howlearn.analyses.residual import installed
     from howlearn.report.folder import checked_results
@@ -319,7 +319,7 @@ def _manifest(command: str, results: Results, options: Mapping[str, Any]) -> dic
 
 
 def _checked(folder: Path) -> None:
-    """Refuse what is no folder of this version."""
+    """Refuse a folder of another version."""
     from howlearn.results.manifest import check_version, read_manifest
 
     check_version(folder, read_manifest(folder, "select"))

@@ -254,7 +254,7 @@ def follow(
 ) -> Path | None:
     """Put the plan's values where nothing was typed; the plan's file, if there is one.
 
-    What howlearn.toml says otherwise than the plan is not done, and told.
+    What howlearn.toml says unlike the plan is not done, and told.
     """
     path = _found(given["frozen"])
     if path is None:
@@ -300,7 +300,7 @@ def compared(
     inputs: Inputs,
     advice: Advice | None,
 ) -> tuple[list[Deviation], dict[str, Any]]:
-    """What is done otherwise than planned, also as the manifest has it; nothing without a plan."""
+    """Where the run differs from the plan, also as the manifest has it; nothing without a plan."""
     if path is None:
         return [], {}
 

@@ -81,7 +81,7 @@ class _Aside(logging.Handler):
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on stderr for work that takes more than two seconds; says when code is compiled.
 
-    It estimates the time left. Where stderr is no terminal there is a line every minute.
+    It estimates the time left. Where stderr is not a terminal there is a line every minute.
     """
     log = logging.getLogger("howlearn")
     handler = _Aside()
@@ -298,7 +298,7 @@ def _without_rows(parts: list[Listing | Sentence], room: int) -> list[Listing | 
 
 
 def _cut(parts: Sequence[Listing | Sentence], lines: int) -> list[Listing | Sentence]:
-    """No sentence longer than so many lines; commands and paths stay whole."""
+    """No sentence longer than this many lines; commands and paths stay whole."""
     from howlearn.results.analysis import Listing, Sentence
 
     longest = lines * console.width

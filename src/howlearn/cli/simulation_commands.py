@@ -153,7 +153,7 @@ def _doubles(given: Given) -> Asked:
     from howlearn.models.task import Task
     from howlearn.results.inputs import recorded
 
-    # The task may say what actions earn; models of one's own are typed to allow their code.
+    # The task may say what actions earn; the user's models are typed to allow their code.
     others = given.of(TRIALS, SETTINGS, *CANDIDATES, *LEARNING, ORDER)
     for name in ("model", "add_model"):
         others[name] = [each for each in others[name] if not own_names(each)]

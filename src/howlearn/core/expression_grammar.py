@@ -175,7 +175,7 @@ class Translator:
         return Refused(f"there is no column {column}{hint}; the columns: {', '.join(self.columns)}")
 
     def _word(self, node: ast.expr) -> str | None:
-        """The label that a bare word stands for: it is no column, and is not like one either."""
+        """The label that a bare word stands for: it is not a column, nor like one."""
         if not isinstance(node, ast.Name) or node.id in self.backticked:
             return None
         if node.id in self.columns or node.id in ("missing", *LITERALS):

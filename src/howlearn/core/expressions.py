@@ -1,4 +1,4 @@
-"""The small language of --where and the like: conditions on, and values from, the columns of a row.
+"""The language of --where and similar options: conditions on, and values from, columns of a row.
 
 Comparisons (also chained), ``in [...]``, ``and``, ``or``, ``not``, arithmetic on numbers (in which
 a condition is 1 or 0), the word ``missing``, and the functions ``if(condition, a, b)``, ``lag(a)``
@@ -96,7 +96,7 @@ class Derived:
         return found.zip_with(known, pl.Series([None], dtype=pl.String))
 
     def misfits(self, labels: pl.DataFrame) -> Iterator[tuple[str, Bools, pl.Series]]:
-        """Of each part that must be a number: its text, the rows where it is none, its values."""
+        """Of each part that must be a number: its text, the rows where it is not, its values."""
         rows = _with_owner(labels) if self.lags else labels
         for written, text, wrong in self._numbers:
             found = rows.select(text.alias("text"), wrong.fill_null(False).alias("wrong"))
@@ -126,7 +126,7 @@ def derive(text: str, option: str, columns: Sequence[str]) -> Derived:
 
 
 def is_expression(text: str) -> bool:
-    """Whether a text that is no column's name may be meant as an expression.
+    """Whether a text that is not a column's name may be meant as an expression.
 
     >>> [is_expression(text) for text in ("old == chosen", "key_resp.keys", "my column", "a,b")]
     [True, False, False, False]

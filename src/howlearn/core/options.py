@@ -310,7 +310,7 @@ class Option:
     has_none: bool = False  # the word "none" is a value, and does not stand for nothing
     may_be_open: bool = False  # in a plan: where something stands, not what is done with it
     check: Check | None = None  # refuses a text that cannot be meant, whatever the data are
-    names_code: bool = False  # it may name a model of one's own, whose code is run
+    names_code: bool = False  # it may name the user's model, whose code is run
 
     def but(self, **changes: Any) -> Option:
         """The option as another command has it."""
@@ -327,7 +327,7 @@ class Option:
         return self.kind.empty if self.default is None else self.default
 
     def is_refused(self, value: object) -> bool:
-        """Whether the user says that there shall be nothing."""
+        """Whether the user says that there is nothing."""
         return not self.has_none and value in (NONE, (NONE,), [NONE])
 
     def given(self, value: Any) -> Any:

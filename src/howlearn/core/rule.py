@@ -99,7 +99,7 @@ class Size:
     kind: Literal["share", "positive", "signed", "vector"]
     centre: float
     spread: float
-    floor: float  # of where a population lies: less is no effect
+    floor: float  # of where a population lies: less is not an effect
     widest: float
     smallest: float  # size of interest
 

@@ -47,7 +47,7 @@ def parsed_toml(text: str) -> dict[str, Any]:
         found = tomllib.loads(text)
     except RecursionError:
         raise ValueError(DEEP) from None
-    except tomllib.TOMLDecodeError as error:  # which may repeat what is no TOML, and a secret
+    except tomllib.TOMLDecodeError as error:  # which may repeat what is not TOML, and a secret
         told = re.sub(r"declare .* twice", "declare a table twice", str(error), flags=re.S)
         raise ValueError(_QUOTED.sub(r"\1", told)) from None
     return _shallow(found)

@@ -242,7 +242,7 @@ class StoredStudy(Study):
         return Study(**{**same, **arrays, **self.about_sequences(sequences), "source": None})
 
     def _copied(self, sequences: NDArray[np.integer]) -> Spool:
-        """The trials of some sequences in a spool of their own, with their rows."""
+        """The trials of some sequences in a separate spool, with their rows."""
         spool = Spool()
         before = np.concatenate(([0], np.cumsum(np.diff(self.starts)[sequences])))
         blocks = np.flatnonzero(np.diff(before // AT_ONCE)) + 1  # where another million begins

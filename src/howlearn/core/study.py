@@ -93,7 +93,7 @@ class Trials:
 
 @dataclass(frozen=True)
 class Source:
-    """Where every trial came from, so that results can be laid beside the input."""
+    """Where every trial came from, so that results can be added to the input."""
 
     files: tuple[str, ...]
     file_rows: tuple[int, ...]  # data rows of each file
@@ -151,7 +151,7 @@ class Study:
     roles: Mapping[str, str] = field(default_factory=dict)  # role → the column found for it
     source: Source | None = None
     forgone: Floats | None = None  # [trial, action]; NaN: chosen, or unknown
-    episode_end: Bools | None = None  # None: every trial is an episode of its own
+    episode_end: Bools | None = None  # None: every trial is an episode
     duration: Floats | None = None  # time spent on the trial; NaN: unknown
     right_wrong: tuple[float, float] | None = None  # rewards for wrong and right, if only two
     answers: NDArray[np.int16] | None = None  # [context]: the action always right there, or −1

@@ -37,7 +37,7 @@ def canonical(value: object) -> str:
 
 LONGEST = 300  # characters of a name in a message
 # Control characters but tabs and line ends, marks of writing direction, separators of lines, and
-# what no XML file may hold: halves of characters, and codes that are none.
+# what no XML file may hold: halves of characters, and codes that are not characters.
 _STEERING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )

@@ -173,7 +173,7 @@ class FoundKind:
     name: str
     reasons: tuple[str, ...] = ()  # the main one first
     stops: str | None = None  # a sentence that says what is missing, where nothing can be analysed
-    cells: tuple[tuple[str, ...], ...] = ()  # contexts that belong together in such a task
+    cells: tuple[tuple[str, ...], ...] = ()  # contexts that belong together in this kind of task
     traits: tuple[str, ...] = ()  # what else candidates depend on: see Model.default_for
 
     def __str__(self) -> str:

@@ -328,7 +328,7 @@ class _UnitAt:
 
 
 def _tasks(unit: Unit, models: Sequence[PartitionModel], theta: Thetas) -> Iterator[_UnitAt]:
-    """Once for all models and learners, and anew where a model differs from the first.
+    """Once for all models and learners, and again where a model differs from the first.
 
     It differs where the trials fitted told nothing about the unit, and the mean over the model's
     other cells stands in.

@@ -259,7 +259,7 @@ class FitPlan:
 
 
 def check_models(models: Sequence[Model]) -> None:
-    """Refuse what are no models, or two of one name."""
+    """Refuse what is not a model, or two of one name."""
     if not models:
         raise HowlearnError("there is no candidate model")
     for model in models:

@@ -27,7 +27,7 @@ class TooShort(HowlearnError):
 
 
 class NoNumbers(HowlearnError):
-    """A fit whose likelihood or estimates are no numbers."""
+    """A fit whose likelihood or estimates are not numbers (NaN)."""
 
 
 class CannotFit(HowlearnError):
@@ -116,9 +116,9 @@ def too_short(study: Study, shortest: int = SHORTEST) -> dict[int, Exception]:
 
 
 def no_numbers(fits: Fits) -> dict[int, Exception]:
-    """Learners with a likelihood or an estimate that is no number; −∞ is one: a choice ruled out.
+    """Learners with a likelihood or an estimate that is NaN; −∞ is a number: a choice ruled out.
 
-    A probability that is no number would be ranked as if it were one.
+    A probability that is not a number would be ranked as if it were one.
     """
     found: dict[int, Exception] = {}
     for name, part in fits.of.items():

@@ -141,7 +141,7 @@ def _later(whole: Whole, at: Marked, theta: Floats) -> Floats:
     found = likelihood.at(at.learners, theta, at.marks)
     with np.errstate(invalid="ignore"):
         value = found[:, 1] - found[:, 0]
-    return np.where(np.isnan(value), -np.inf, value)  # no number: impossible, as in the fit
+    return np.where(np.isnan(value), -np.inf, value)  # NaN: impossible, as in the fit
 
 
 def _try(

@@ -51,7 +51,7 @@ def evidence(state, shown, theta, out):
 def attention_slopes(theta, by_feature, out):
     """The derivatives in the shares, from those in c·w_i of every feature i."""
     last = min(len(theta) - 3, len(by_feature) - 1)
-    later = by_feature[last]  # of what is left over, shared out among the later features
+    later = by_feature[last]  # of the remaining attention, shared out among the later features
     for i in range(last - 1, -1, -1):
         left = 1.0
         for j in range(i):
@@ -118,7 +118,7 @@ class GCM(Model):
         if n_shares > 0:
             left = 1.0
             for i in range(n_features):
-                # The last one takes what is left, so that the weights sum to 1.
+                # The last one takes the rest, so that the weights sum to 1.
                 last = i == n_features - 1 or i == n_shares
                 attention[i] = left if last else left * theta[3 + i]
                 left = 0.0 if last else left * (1.0 - theta[3 + i])

@@ -31,7 +31,7 @@ class HiddenStrategies(Mixture):
     All see the learner's choices and rewards from the beginning. Before the first trial each
     strategy is as probable as the others; before every later one the strategy that chose stays with
     probability ``stay``, and else any of the others takes over. With ``transitions`` "free" each
-    strategy is left with a probability of its own, and with three or more, what takes over has its
+    strategy is left with its own probability, and with three or more, what takes over has its
     share of what those before it left. The likelihood is the sum over all sequences of strategies:
     Ashwood et al. (2022), whose states are fixed policies.
 

@@ -135,7 +135,7 @@ class Mixture(Model, ABC):
     own: ClassVar[Any] = ()
     counts: ClassVar[int] = 1
     rough: ClassVar[Any] = False  # whether its likelihood has many tops
-    profiled: ClassVar[bool]  # whether its own parameter is found anew for any advice, exactly
+    profiled: ClassVar[bool]  # whether its own parameter is found again for any advice, exactly
     cells = "none"
     way = "mixture"
     not_adjusted = ONLY_EXPERTS

@@ -1,4 +1,4 @@
-"""What a model must offer, and all that a model of your own needs."""
+"""What a model must offer, and all that your own model needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from howlearn.models.mixture import Expert
     from howlearn.models.partition_model import Unit
 
-# any: each cell may have parameters of its own; shared: cells share them, since what happens in one
+# any: each cell may have its own parameters; shared: cells share them, since what happens in one
 # changes the others; none: it makes no use of cells.
 Cells = Literal["any", "shared", "none"]
 
@@ -70,7 +70,7 @@ class Model:
     smooth: ClassVar[bool] = False  # whether its likelihood has few tops: searches are shorter
     cells: ClassVar[Cells] = "any"  # how it may be used in the cells of a partition
 
-    # What the package's own kinds of models say of themselves; a model of your own needs none of it
+    # What the package's own kinds of models say of themselves; your own model needs none of it
     way: Any = "whole"  # how it is fitted: the name of a way in howlearn.fitting.ways
     units: tuple[Unit, ...] = ()  # of a partition: what is fitted on its own
     experts: tuple[Expert, ...] = ()  # of a mixture

@@ -194,7 +194,7 @@ class Spelled:
 
     @classmethod
     def of(cls, text: str) -> Spelled:
-        """From the text of one model that is no mixture."""
+        """From the text of one model that is not a mixture."""
         base, plus, last = text.rpartition("+")
         if plus and last.strip() in ADJUSTMENTS:
             inner = cls.of(base.strip())
@@ -215,7 +215,7 @@ def model_named(
     - ``q-learning`` and the field's other models, in which every context is learned on its own;
     - ``q-learning(NAME)`` with the cells of that partition and parameters that they share, or
       ``q-learning(NAME, per-cell)`` with parameters of each cell's own;
-    - ``my_module:MyModel``, a model of your own;
+    - ``my_module:MyModel``, your own model;
     - each of them with adjustments: ``NAME+lapse``, ``q-learning+stickiness+bias``;
     - ``exp4(NAME, NAME…)``, ``switch(NAME, NAME)`` and ``hmm(NAME, NAME…)``, mixtures of them; see
       ``mixture_named``.
@@ -308,7 +308,7 @@ def _meant(name: str, known: Sequence[str]) -> str:
 
 
 def in_cells() -> tuple[str, ...]:
-    """The field's models that may learn in cells, each with parameters of its own, as rules do."""
+    """The field's models that may learn in cells, each with its own parameters, as rules do."""
     return tuple(name for name, model in FIELD.items() if model.cells == "any")
 
 

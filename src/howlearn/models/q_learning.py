@@ -271,9 +271,9 @@ class QLearningTwoRates(ValueLearner):
 class QLearningForgetting(ValueLearner):
     """Q_a ← Q_a + α·(r − Q_a) for the chosen action, Q_a ← (1 − φ)·Q_a for the others.
 
-    p = softmax(β·Q), Q = 0 at the start. Values fade to 0 with a rate of their own: the DF-Q model
+    p = softmax(β·Q), Q = 0 at the start. Values fade to 0 with their own rate: the DF-Q model
     of Ito & Doya (2009), whose F-Q model has φ = α; Niv et al. (2015) let the values of features
-    fade so. Only the values of the cell at hand fade, and where the forgone outcome of an action is
+    fade so. Only the values of the current cell fade, and where the forgone outcome of an action is
     known, the action learns from it instead.
 
     >>> [parameter.name for parameter in QLearningForgetting().parameters]

@@ -354,7 +354,7 @@ def _is_rewarded(task: TaskFile) -> bool:
 def _check_range(task: TaskFile, values: Sequence[float], loc: Loc) -> Iterator[Problem]:
     lo, hi = task.reward_range
     outside = [value for value in dict.fromkeys(values) if not lo <= value <= hi]
-    if outside and lo < hi:  # a range that is none is reported on its own
+    if outside and lo < hi:  # what is not a range is reported separately
         text = found(outside[0], f"rewards from {lo:g} to {hi:g}")
         yield loc, f"{text} (helps: reward_range = [lo, hi])"
 

@@ -76,7 +76,7 @@ def policy_slopes(weights, table, scale, d_scale, last, action, out):
 
 @callable_when_compiled
 def faded(phi, trials):
-    """What is left of memory after so many trials, and the derivative in φ."""
+    """What remains of memory after a number of trials, and the derivative in φ."""
     if trials == 0:
         return 1.0, 0.0
     rest = (1.0 - phi) ** (trials - 1)

@@ -77,7 +77,7 @@ def load(path: Path) -> Node:
             warnings.simplefilter("ignore")  # about classes of R that we do not need
             objects = rdata.read_rda(path)
     except Exception as error:
-        # rdata has no error of its own: a broken file may raise anything.
+        # rdata has no error class: a broken file may raise anything.
         raise Unfit(f"cannot be read as RData: {error!r}") from None
     if len(objects) != 1:
         raise Unfit(f"one object is expected, found {', '.join(objects) or 'none'}")

@@ -1,4 +1,4 @@
-"""What the paper says of its simulations, and what is left of it on correct data."""
+"""What the paper says of its simulations, and what remains of it on correct data."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SCHEMA = {
 def differences(
     archive: Archive, version: Version, by: Sequence[Criterion] | None = None
 ) -> pl.DataFrame:
-    """Learners for whom the selections differ: one row per learner and criterion.
+    """Learners whose selections differ: one row per learner and criterion.
 
     ``higher_by`` is the larger gain of the exact over the stored optimum, in nats, of the two
     models selected.

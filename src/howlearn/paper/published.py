@@ -215,7 +215,7 @@ def files_around(path: Path, synthetic: Path) -> dict[str, Path]:
 
 
 def left_out(synthetic: Path) -> str:
-    """A sentence about what lies among the models' folders and is no learner; "" if nothing."""
+    """A sentence about what lies among the models' folders and is not a learner; "" if nothing."""
     known = set(model_folders(synthetic).values())
     others = [entry.name for entry in _subfolders(synthetic) if entry not in known]
     others += [file.name for file in _files(synthetic)]

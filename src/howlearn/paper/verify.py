@@ -239,7 +239,7 @@ def _number(row: Mapping[str, float], name: str) -> str:
 
 
 def outsider(task: Task) -> PartitionModel:
-    """A learner whom no candidate describes: Exp3 with a cell for every context."""
+    """A learner that no candidate describes: Exp3 with a cell for every context."""
     return PartitionModel(OUTSIDE, Partition.each(task.contexts), Exp3())
 
 

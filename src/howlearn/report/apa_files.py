@@ -84,7 +84,7 @@ def _entry(document: Document, pieces: Iterable[tuple[str, bool]]) -> None:
 
 
 def _turn(document: Document, wide: bool) -> None:
-    """Go on upright or on its side, in a section of its own where that changes."""
+    """Go on upright or on its side, in a new section where that changes."""
     from docx.enum.section import WD_ORIENT, WD_SECTION
 
     last = document.sections[-1]
@@ -109,7 +109,7 @@ def _add(document: Document, table: ApaTable) -> None:
         paragraph.paragraph_format.space_after = Pt(4)
     made = document.add_table(rows=len(table.rows) + 1 + table.spanned, cols=len(table.heads))
     made.alignment = WD_TABLE_ALIGNMENT.LEFT
-    # Rows as lists: python-docx finds a cell anew at every access, which is slow in long tables.
+    # Rows as lists: python-docx looks for a cell at every access, which is slow in long tables.
     grid = [list(row.cells) for row in made.rows]
     if table.spanned:
         _spanners(table, grid)
@@ -132,7 +132,7 @@ def _add(document: Document, table: ApaTable) -> None:
 
 
 def _spanners(table: ApaTable, grid: list[list[_Cell]]) -> None:
-    """Headings over several columns, each with a rule of its own."""
+    """Headings over several columns, each with its own rule."""
     for name, first, n in table.groups:
         if name:
             cell = grid[0][first].merge(grid[0][first + n - 1])
@@ -190,7 +190,7 @@ def _without_times(made: BytesIO) -> bytes:
     return out.getvalue()
 
 
-# Tables and methods as LaTeX: a document of its own that a paper can also \input.
+# Tables and methods as LaTeX: a document that a paper can also \input.
 
 
 SPECIAL = {
@@ -237,7 +237,7 @@ SPECIAL = {
     "τ": r"\ensuremath{\tau}",
     "φ": r"\ensuremath{\varphi}",
 }
-# \howlearntables tells a document of its own from a file that a paper reads with \input. What is
+# \howlearntables tells a whole document from a file that a paper reads with \input. What is
 # skipped then may hold TeX's own conditions only: others are not counted.
 OPENING = r"""% Tables and methods, written by howlearn.
 % As a document: lualatex or xelatex (pdflatex too, where names are in Latin letters).

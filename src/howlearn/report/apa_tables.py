@@ -101,7 +101,7 @@ def estimates_table(
     selection: pl.DataFrame,
     criterion: str,
 ) -> Iterator[ApaTable]:
-    """Of the learners for whom the first criterion selected the model; nothing without any."""
+    """Of the learners whose model the first criterion selected; nothing without any."""
     if not {*estimates.columns} >= ESTIMATES_NEEDED:
         return
     summary = _estimates_summary(estimates, selection, criterion)
@@ -148,7 +148,7 @@ def estimates_table(
 def _estimates_summary(
     estimates: pl.DataFrame, selection: pl.DataFrame, criterion: str
 ) -> pl.DataFrame:
-    """Median, quartiles and bounds reached, of those for whom the criterion selected the model."""
+    """Median, quartiles and bounds reached, of those whose model the criterion selected."""
     keys = [c for c in estimates.columns[: estimates.columns.index("model")] if c in selection]
     chosen = selection.filter(pl.col("criterion") == criterion).select(
         *keys, pl.col("model").cast(pl.String)

@@ -226,7 +226,7 @@ def _key(words: tuple[str, str], at: tuple[int, int], size: int) -> list[vl.Char
 
 AVERAGED = ("model", "strategy", "trial", "learners", "weight", "lower_quartile", "upper_quartile",
             "leads")  # fmt: skip
-MANY = 24  # learners with a panel of their own
+MANY = 24  # learners who have a panel
 POINTS = 200  # of a line
 
 

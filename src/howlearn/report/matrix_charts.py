@@ -105,7 +105,7 @@ def fill_of(share: float | None) -> str:
 
 
 def with_names(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """Names as text, rows without one left out, shares that are no numbers as missing."""
+    """Names as text, rows without one left out, shares that are not numbers as missing."""
     names = pl.col(columns).cast(pl.String)
     return frame.with_columns(names, number("share")).drop_nulls(columns)
 

@@ -78,7 +78,7 @@ WORDS: dict[str, Mapping[str, object]] = {
     "size": SIZES,
     "pattern": PATTERNS,
 }
-INSTEAD = {  # for values that are no known words, in this order
+INSTEAD = {  # for values that are not known words, in this order
     "shape": tuple(SHAPES),
     "colour": PALETTE,
     "size": (0.55, 1.0, 0.78),
@@ -165,7 +165,7 @@ def _known(values: Sequence[str]) -> str | None:
 
 
 def _roles(table: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Which feature each way of drawing shows: by its name, its values, or what is left."""
+    """Which feature each way of drawing shows: by its name, its values, or the ways that remain."""
     found: dict[str, str] = {}
 
     def give(role: str | None, name: str) -> None:

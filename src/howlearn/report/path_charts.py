@@ -122,7 +122,7 @@ def _along_prices(mine: pl.DataFrame, marks: pl.DataFrame, fill: vl.Channel) -> 
     texts = (
         f"{json.dumps([f'{tick:g}' for tick in ticks])}[indexof({json.dumps(ticks)}, datum.value)]"
     )
-    # Vega would round them as it pleases on such a scale.
+    # Vega would round them as it pleases on this scale.
     axis = vl.Axis(values=ticks, labelExpr=texts, labelFlush=False, grid=False)
     bent = vl.Scale(type="symlog", constant=BENT, domain=[0, most], nice=False)
     x = vl.X("value:Q", title="price of a parameter, κ, in nats", axis=axis, scale=bent)

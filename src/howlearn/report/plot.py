@@ -41,7 +41,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """A chart of one's own, as the others."""
+    """The user's chart, as the others."""
     if name == "__all__":
         return [*CHARTS]
     if name in CHARTS:
@@ -177,7 +177,7 @@ def learning_curves(
     """Learning curves of the data and of doubles who follow the selected models.
 
     Without a ``task`` (a results folder knows its own) doubles are paid what their learners were
-    paid. Of more than so many ``learners`` some are picked evenly.
+    paid. Of more than this many ``learners`` some are picked evenly.
     """
     found = results_of(source, task)
     from howlearn.report import behaviour, curve_charts

@@ -159,7 +159,7 @@ def boxes(frame: pl.DataFrame) -> Chart:
 
 QUESTION = CHARTS["estimates"].question
 PANELS, CELLS, POINTS = 12, 14, 150  # models and parameters; rows of a panel; points of a row
-FEW = 4  # learners from whom on there are quartiles
+FEW = 4  # learners that quartiles need
 DECADES = 4.0  # that a log axis shows, at most, below the upper bound
 WIDTH, ROW = 190, 22
 ROOM, BESIDE = 34, 9  # pixels outside the bounds: in all, and up to the marks of what lies there

@@ -32,7 +32,7 @@ PALETTE = (
     "#7F7F7F",
     "#F0E442",
 )
-FEW = len(PALETTE)  # models that share one panel, each with a colour and a label of its own
+FEW = len(PALETTE)  # models that share one panel, each with its own colour and label
 INK, GREY, FAINT = "#222222", "#666666", "#DDDDDD"
 BLUE = PALETTE[0]
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"  # the first ships with vl-convert
@@ -271,7 +271,7 @@ def titled(chart: Any, question: str) -> Any:
 def drawable(chart: Any) -> Any:
     """A chart of altair, with control characters in its names written out: no SVG may hold them.
 
-    The converter does not refuse such a chart; it ends the whole process.
+    The converter does not refuse this chart; it ends the whole process.
     """
     spec = chart.to_dict(validate=False)
     shown = _shown(spec)

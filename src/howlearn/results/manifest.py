@@ -67,7 +67,7 @@ def check_unchanged(study: Study) -> None:
 
 
 def task_file_hash(task: str | None) -> str | None:
-    """Of a task file of one's own, which says how contexts and actions are read."""
+    """Of the user's task file, which says how contexts and actions are read."""
     return None if task is None or task in Task.shipped() else hash_of(Path(task))
 
 
@@ -171,7 +171,7 @@ def fails(fit: Mapping[str, Any]) -> bool:
 
 
 def before_answers(fit: Mapping[str, Any]) -> list[str]:
-    """What must be known before any answer is read: that the candidates are no good.
+    """What must be known before any answer is read: that the candidates do not fit.
 
     >>> before_answers({"absolute": {"ahead": 0.1}, "check": {"fails": False}})
     []

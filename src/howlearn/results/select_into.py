@@ -49,7 +49,7 @@ from howlearn.selection.share_tables import Known, group_tables, shares_table
 from howlearn.selection.tables import among, included
 from howlearn.selection.unfitted import check_somebody, nobody_left
 
-# The rows of the files a study was read from, as they are, to lay results beside them.
+# The rows of the files a study was read from, as they are, to add results to them.
 
 
 def originals(study: Study) -> list[pl.DataFrame]:

@@ -77,7 +77,7 @@ def summary_of(results: Results) -> Iterator[Listing | Sentence]:
 
 @dataclass(frozen=True)
 class Selected:
-    """A model and the learners for whom the first criterion selects it."""
+    """A model and the learners whose model it is by the first criterion."""
 
     model: str
     words: str  # what the model is; empty where it cannot be built again
@@ -119,7 +119,7 @@ class SelectedModels:
 
     @cached_property
     def agreeing(self) -> int:
-        """Learners for whom all criteria select the same model."""
+        """How many learners get the same model by all criteria."""
         # The rows of a learner stand together.
         models = self.frame["model"].to_numpy().reshape(-1, len(self.results.criteria))
         return int(np.all(models == models[:, :1], axis=1).sum())

@@ -183,7 +183,7 @@ MISSING = "--dask needs {}: pip install 'howlearn[cluster]'"
 CONNECTING = 30.0  # seconds until a scheduler that never answered is given up
 LOCAL = "local:"
 SAFE_PATH = "PYTHONSAFEPATH"  # in the environment: no module is looked for in the current folder
-# Nobody looks at how a cluster of our own feels, which by default is asked fifty times a second.
+# Nobody looks at how our own cluster feels, which by default is asked fifty times a second.
 CALM = {
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.tick.limit": "1h",
@@ -209,7 +209,7 @@ def cluster_at(where: str) -> Iterator[Cluster]:
 
 
 def _be_quiet() -> None:
-    """What matters is said in words of our own."""
+    """What matters is said in our own words."""
     for name in [*logging.root.manager.loggerDict]:
         if name.partition(".")[0] in ("distributed", "tornado"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)

@@ -83,7 +83,7 @@ def _links(folder: Path, all_folders: bool = False) -> Iterator[Path]:
     """Those in the folder and in the folders that a run makes in it."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.is_symlink() or getattr(entry, "is_junction", bool)():  # from Python 3.12 on
+            if entry.is_symlink() or getattr(entry, "is_junction", bool)():  # since Python 3.12
                 yield Path(entry.path)
             elif (all_folders or entry.name in (PARTS, BIDS)) and entry.is_dir():
                 yield from _links(Path(entry.path), True)
@@ -287,7 +287,7 @@ class Lock:
 
 
 def is_lock(path: Path) -> bool:
-    """Whether a file of a folder is such a lock."""
+    """Whether a file of a folder is one of these locks."""
     return path.name == LOCK or path.name.startswith(f"{LOCK}-")
 
 
@@ -337,7 +337,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(descriptor: int, how: str) -> bool | None:
-        if how == _SHARED:  # there is none; every shard has a file of its own
+        if how == _SHARED:  # there is none; every shard has its own file
             return True
         os.lseek(descriptor, 2**30, os.SEEK_SET)  # what is locked cannot be read
         try:

@@ -172,7 +172,7 @@ def _two(schedule: Schedule) -> tuple[float, float] | None:
 
 
 def item_numbers(task: Task) -> Floats:
-    """The contexts' names as numbers, or their places from 1 on.
+    """The contexts' names as numbers, or their places from 1.
 
     >>> item_numbers(Task.load("five-four")).tolist()
     [1.0, 2.0, 7.0, 8.0, 11.0, 12.0, 13.0, 14.0, 15.0]

@@ -90,7 +90,7 @@ def data_sentences(
         also = ", in rows that were left out too" if options.get("where") else ""
         yield f"Values were recoded as they were read{also}: {listed_names(found)}."
     for name, n in whole.items():
-        if n and not EXCLUDED.fullmatch(str(name)):  # exclusions have sentences of their own
+        if n and not EXCLUDED.fullmatch(str(name)):  # exclusions have their own sentences
             yield f"In addition, {_fate(str(name), n, options)}."
 
 

@@ -317,7 +317,7 @@ class Citing:
         self.cited: set[str] = set()
 
     def __call__(self, *names: str, before: str = "") -> str:
-        """The works in brackets, in alphabetical order; what is no key is a citation as it is.
+        """The works in brackets, in alphabetical order; anything else is a citation as it is.
 
         >>> Citing("1.0")("schwarz1978", "akaike1974")
         '(Akaike, 1974; Schwarz, 1978)'

@@ -300,7 +300,7 @@ def statuses(results: Results) -> list[Status]:
 
 
 def stability(results: Results) -> tuple[list[tuple[str, str, str, str, str]], str]:
-    """A row per criterion, and what to think of it; nothing without such a table."""
+    """A row per criterion, and what to think of it; nothing without the table."""
     frame = results.tables.get("stability")
     if frame is None or "stability" not in frame.columns:
         return [], ""

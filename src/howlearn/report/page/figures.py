@@ -276,7 +276,7 @@ def _disagreement(results: Results) -> Iterator[Made]:
 
 
 def _drawn(drawing: Drawing, results: Results, seed: int) -> Iterator[Made]:
-    """As it is declared; without a table of its own, with the one that it is drawn from."""
+    """As it is declared; without its own table, with the one that it is drawn from."""
     seeded = {"seed": seed} if "seed" in signature(drawing.make).parameters else {}
     made = drawing.make(results, **seeded)
     if not isinstance(made, Drawn):
