@@ -229,7 +229,7 @@ def copied(state: Any) -> Any:
 
 
 def same(before: Any, state: Any) -> bool:
-    """Whether a state's numbers are those of its copy; its ``room`` is not memory and may differ."""
+    """Whether a state's numbers are those of its copy; its ``room`` may differ."""
     if isinstance(state, tuple):
         names = getattr(state, "_fields", [""] * len(state))
         pairs = zip(names, before, state, strict=True)

@@ -33,7 +33,7 @@ class ACA(Model):
     Activity-based credit assignment, James et al. (2023). G is the reward of the whole episode and
     act(s, a) the share of its time that was spent on action a in cell s; where the durations of an
     episode are not all known, every trial counts the same. p = softmax(H), H = 0 at the start. If
-    every trial is an episode of its own, H(s, a) ← γ·(H(s, a) + α·r) for what was chosen.
+    every trial is one episode, H(s, a) ← γ·(H(s, a) + α·r) for what was chosen.
 
     ``block`` makes episodes of so many trials each, whatever the data say; 0 takes them from the
     data.
