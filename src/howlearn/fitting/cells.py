@@ -341,6 +341,3 @@ def _tasks(unit: Unit, models: Sequence[PartitionModel], theta: Thetas) -> Itera
         differs = np.ones(len(mine), bool) if first is None else np.any(mine != first, axis=1)
         first = mine if first is None else first
         yield _UnitAt(unit, model.name, np.flatnonzero(differs), mine[differs])
-
-
-# The exact fit of a coin: frequencies, none of them under the floor.
