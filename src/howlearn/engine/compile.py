@@ -135,7 +135,7 @@ def mechanisms(own: tuple[type, ...] = ()) -> ModuleType:
 
     ``own`` are parts of the user.
     """
-    names = ("mechanisms", "mechanism_tops", "mechanism_chains", "mechanism_jumps")
+    names = ("mechanisms", *(f"mechanism_{name}" for name in ("lanes", "tops", "chains", "jumps")))
     kernels = map(_source, names)
     text = _source("numeric") + model_source.own_parts(own) + "".join(kernels)
     return _load("mechanisms", text, "tops")

@@ -172,7 +172,7 @@ def _all_moved(
 ):
     """One part's sizes of all learners, with their mean: those who tell little else hold it."""
     kinds_of, places, directions = coded
-    none, nothing = np.empty(0), np.empty((0, 0))
+    none, nothing, no_gains = np.empty(0), np.empty((0, 0, 0)), np.empty((0, 0))
     far = TOGETHER * np.random.normal()
     if mean[g] + far < prior[g, 2]:
         return
@@ -189,7 +189,7 @@ def _all_moved(
             trials = of_learner(i, starts, data)
             room = room_for(len(trials[0]), world, len(directions))
             new[i] = run(
-                theta, base, trials, world, room, own, nothing, False, False, none, nothing
+                theta, base, trials, world, room, own, nothing, 0, False, False, none, no_gains
             )
             gap += new[i] - value[i]
     if math.log(np.random.random()) < gap:
@@ -212,7 +212,7 @@ def jump(
     kinds_of, places, directions = coded
     n, d_all, n_quantities = len(x), x.shape[1], len(kinds)
     theta = np.zeros(BIAS + len(directions) + d_all)
-    none, nothing = np.empty(0), np.empty((0, 0))
+    none, nothing, no_gains = np.empty(0), np.empty((0, 0, 0)), np.empty((0, 0))
     place, a = np.zeros(d_all, np.int64), np.zeros((d_all + 1, d_all))
     found, pull, y = np.zeros((n_quantities, 4)), np.zeros(d_all), np.zeros(d_all)
     now, onto = np.zeros(n_quantities, np.bool_), np.zeros(d_all, np.bool_)
@@ -236,7 +236,7 @@ def jump(
                     _stepped(y, onto, curve[i], pull, place, a)
                 natural(y, onto, kinds_of, places, directions, theta)
                 new = run(
-                    theta, base, trials, world, room, own, nothing, False, False, none, nothing
+                    theta, base, trials, world, room, own, nothing, 0, False, False, none, no_gains
                 )
                 gap += _density(y, now, g, first, kinds, mean, variance, plus)
                 gap -= _density(x[i], on[i], g, first, kinds, mean, variance, plus)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from howlearn.engine.kernels.mechanism_lanes import in_lanes, lanes_for, paired
 from howlearn.engine.kernels.mechanisms import BIAS, natural, of_learner, room_for, run
-from howlearn.engine.kernels.numeric import CACHED, FLAGS, SCORED
+from howlearn.engine.kernels.numeric import CACHED, FLAGS, LANES, SCORED
 
 STEP = 0.01  # of differences
 TINY = 1e-12  # a probability that tells nothing of slopes
 ENOUGH = 1e-6  # nats that a step must gain
+TRIES, SHORTER = 6, 0.4  # of lengths of a step, and how much shorter each is
 FIRST_STEP = 0.1  # off a signed part's neutral value, where a slope may vanish
 
 
@@ -24,42 +26,71 @@ def _penalty(x, on, mean, variance):
 
 
 @njit(**FLAGS)
-def _information(x, on, base, coded, trials, world, room, own, theta, here, there, slopes, g, h):
-    """Slopes and expected curvature of the log-likelihood from probabilities of all actions."""
+def _values(count, on, base, coded, learner, keep):
+    """Log-likelihoods of the first points, and with ``keep`` the probabilities of all actions."""
+    trials, world, room, own, (thetas, cells, seen, power, each, value, points) = learner
     kinds, places, directions = coded
+    for i in range(LANES):
+        natural(points[min(i, count - 1)], on, kinds, places, directions, thetas[i])
+    if paired(on, base, places, len(directions), trials):
+        in_lanes(thetas, trials, cells, seen, power, each, value, keep)
+        return
     none, no_gains = np.empty(0), np.empty((0, 0))
-    action, flags = trials[1], trials[3]
-    n, n_actions = here.shape
-    d = 0
+    for i in range(count):
+        value[i] = run(
+            thetas[i], base, trials, world, room, own, each, i, keep, False, none, no_gains
+        )
+
+
+@njit(**FLAGS)
+def _copied(each, i, here):
+    for t in range(len(here)):
+        for a in range(here.shape[1]):
+            here[t, a] = each[t, a, i]
+
+
+@njit(**FLAGS)
+def _slopes(x, on, base, coded, learner, here, slopes):
+    """How probabilities change with every coordinate that is on; returns how many these are."""
+    each, points = learner[4][4], learner[4][6]
+    d, count = 0, 0
     for j in range(len(x)):
-        if not on[j]:
-            continue
-        before = x[j]
-        x[j] += STEP
-        natural(x, on, kinds, places, directions, theta)
-        run(theta, base, trials, world, room, own, there, True, False, none, no_gains)
-        x[j] = before
-        for t in range(n):
-            for a in range(n_actions):
-                slopes[d, t, a] = (there[t, a] - here[t, a]) / STEP
-        d += 1
+        if on[j]:
+            points[count] = x
+            points[count, j] += STEP
+            count += 1
+        if count == LANES or (count and j == len(x) - 1):
+            _values(count, on, base, coded, learner, True)
+            for t in range(len(here)):
+                for a in range(here.shape[1]):
+                    for i in range(count):
+                        slopes[t, a, d + i] = (each[t, a, i] - here[t, a]) / STEP
+            d, count = d + count, 0
+    return d
+
+
+@njit(**FLAGS)
+def _information(x, on, base, coded, learner, here, slopes, g, h):
+    """Slopes and expected curvature of the log-likelihood from probabilities of all actions."""
+    action, flags = learner[0][1], learner[0][3]
+    d = _slopes(x, on, base, coded, learner, here, slopes)
     for j in range(d):
         g[j] = 0.0
         for m in range(d):
             h[j, m] = 0.0
-    for t in range(n):
+    for t in range(len(here)):
         if not flags[t] & SCORED:
             continue
         k = action[t]
         for j in range(d):
-            g[j] += slopes[j, t, k] / here[t, k]
-        for a in range(n_actions):
+            g[j] += slopes[t, k, j] / here[t, k]
+        for a in range(here.shape[1]):
             if here[t, a] < TINY:
                 continue
             for j in range(d):
-                lean = slopes[j, t, a] / here[t, a]
+                lean = slopes[t, a, j] / here[t, a]
                 for m in range(j + 1):
-                    h[j, m] += lean * slopes[m, t, a]
+                    h[j, m] += lean * slopes[t, a, m]
     for j in range(d):
         for m in range(j):
             h[m, j] = h[j, m]
@@ -67,19 +98,19 @@ def _information(x, on, base, coded, trials, world, room, own, theta, here, ther
 
 
 @njit(**FLAGS)
-def _climb(x, on, base, coded, mean, variance, trials, world, room, own, rounds, work):
+def _climb(x, on, base, coded, mean, variance, learner, rounds, work):
     """The top of log-likelihood and prior by Fisher scoring; its curvature is in ``work``."""
-    theta, here, there, slopes, g, h = work
-    kinds, places, directions = coded
-    none, no_gains = np.empty(0), np.empty((0, 0))
-    natural(x, on, kinds, places, directions, theta)
-    value = run(theta, base, trials, world, room, own, here, True, False, none, no_gains)
-    best = value - _penalty(x, on, mean, variance)
-    d, y = 0, x.copy()
+    each, value, points = learner[4][4:]
+    here, slopes, g, h = work
+    # Lanes try all lengths of a step at once
+    ahead = TRIES if paired(on, base, coded[1], len(coded[2]), learner[0]) else 1
+    points[0] = x
+    _values(1, on, base, coded, learner, True)
+    _copied(each, 0, here)
+    best = value[0] - _penalty(x, on, mean, variance)
+    d = 0
     for _ in range(rounds):
-        d = _information(
-            x, on, base, coded, trials, world, room, own, theta, here, there, slopes, g, h
-        )
+        d = _information(x, on, base, coded, learner, here, slopes, g, h)
         m = 0
         for j in range(len(x)):
             if on[j]:
@@ -88,27 +119,26 @@ def _climb(x, on, base, coded, mean, variance, trials, world, room, own, rounds,
                 m += 1
         step = np.linalg.solve(h[:d, :d].copy(), g[:d].copy())
         size, gain = min(1.0, 2.0 / max(np.abs(step).max(), 1e-12)), 0.0
-        for _ in range(6):
-            m = 0
-            for j in range(len(x)):
-                y[j] = x[j]
-                if on[j]:
-                    y[j] += size * step[m]
-                    m += 1
-            natural(y, on, kinds, places, directions, theta)
-            new = run(theta, base, trials, world, room, own, there, True, False, none, no_gains)
-            gain = new - _penalty(y, on, mean, variance) - best
+        for tried in range(TRIES):
+            i = tried % ahead
+            if i == 0:
+                for s in range(ahead):
+                    points[s] = x
+                    m = 0
+                    for j in range(len(x)):
+                        if on[j]:
+                            points[s, j] += size * SHORTER**s * step[m]
+                            m += 1
+                _values(ahead, on, base, coded, learner, True)
+            gain = value[i] - _penalty(points[i], on, mean, variance) - best
             if gain > ENOUGH:
+                x[:] = points[i]
+                _copied(each, i, here)
                 break
-            size *= 0.4
+            size *= SHORTER
         if gain <= ENOUGH:
             break
         best += gain
-        for j in range(len(x)):
-            x[j] = y[j]
-        for t in range(len(here)):
-            for a in range(here.shape[1]):
-                here[t, a] = there[t, a]
         if gain < 0.02:
             break
     return best, d
@@ -117,8 +147,17 @@ def _climb(x, on, base, coded, mean, variance, trials, world, room, own, rounds,
 @njit(**FLAGS)
 def _work_for(n, n_actions, d):
     return (
-        np.zeros(BIAS + n_actions + d), np.zeros((n, n_actions)), np.zeros((n, n_actions)),
-        np.zeros((d, n, n_actions)), np.zeros(d), np.zeros((d, d)),
+        np.zeros((n, n_actions)), np.zeros((n, n_actions, d)), np.zeros(d), np.zeros((d, d)),
+    )  # fmt: skip
+
+
+@njit(**FLAGS)
+def _learner(i, starts, data, world, own, n_actions, d):
+    """Trials, and working memory for them."""
+    trials = of_learner(i, starts, data)
+    n = len(trials[0])
+    return (
+        trials, world, room_for(n, world, n_actions), own, lanes_for(n, world, n_actions, d)
     )  # fmt: skip
 
 
@@ -135,10 +174,8 @@ def tops(
     n_models, d_all = ons.shape
     n_actions = len(coded[2])
     for i in who:
-        trials = of_learner(i, starts, data)
-        n = len(trials[0])
-        room = room_for(n, world, n_actions)
-        work = _work_for(n, n_actions, d_all)
+        learner = _learner(i, starts, data, world, own, n_actions, d_all)
+        work = _work_for(len(learner[0][0]), n_actions, d_all)
         for q in range(n_models):
             k = order[q]
             fresh = len(parent) > 0 and parent[k] < 0
@@ -146,27 +183,22 @@ def tops(
             if len(parent) > 0 and parent[k] >= 0:
                 x = top[i, parent[k]].copy()
             best, d = _climb(
-                x, ons[k], bases[k], coded, mean, variance, trials, world, room, own,
-                12 if fresh else rounds, work,
-            )  # fmt: skip
+                x, ons[k], bases[k], coded, mean, variance, learner, 12 if fresh else rounds, work
+            )
             if fresh:
                 other = mean.copy()
                 for j in range(d_all):
                     other[j] += FIRST_STEP
                 second, d = _climb(
-                    other, ons[k], bases[k], coded, mean, variance, trials, world, room, own, 12,
-                    work,
-                )  # fmt: skip
+                    other, ons[k], bases[k], coded, mean, variance, learner, 12, work
+                )
                 if second > best:
                     x = other
                 else:  # so that the curvature is that of the better one
-                    _climb(
-                        x, ons[k], bases[k], coded, mean, variance, trials, world, room, own, 1,
-                        work,
-                    )  # fmt: skip
+                    _climb(x, ons[k], bases[k], coded, mean, variance, learner, 1, work)
             for j in range(d_all):
                 top[i, k, j] = x[j] if ons[k, j] else 0.0
-            root[i, k, :d, :d] = np.linalg.cholesky(np.linalg.inv(work[5][:d, :d].copy()))
+            root[i, k, :d, :d] = np.linalg.cholesky(np.linalg.inv(work[3][:d, :d].copy()))
 
 
 @njit(**CACHED)
@@ -175,33 +207,29 @@ def again(
 ):
     """Every learner's x, moved to the top of model[learner]; its value, prior included."""
     for i in who:
-        trials = of_learner(i, starts, data)
-        room = room_for(len(trials[0]), world, len(coded[2]))
-        work = _work_for(len(trials[0]), len(coded[2]), len(coded[0]))
+        learner = _learner(i, starts, data, world, own, len(coded[2]), len(coded[0]))
+        work = _work_for(len(learner[0][0]), len(coded[2]), len(coded[0]))
         k = model[i]
         here = x[i].copy()
-        value[i], _ = _climb(
-            here, ons[k], bases[k], coded, mean, variance, trials, world, room, own, rounds, work
-        )
+        value[i], _ = _climb(here, ons[k], bases[k], coded, mean, variance, learner, rounds, work)
         x[i] = here
 
 
 @njit(**CACHED)
 def likelihoods(x, model, ons, bases, coded, starts, data, world, own, who, out):
     """out[learner, point] at the points x[learner, point] of model[point]."""
-    kinds, places, directions = coded
-    n_actions = len(directions)
-    theta = np.zeros(BIAS + n_actions + len(kinds))
-    none, nothing = np.empty(0), np.empty((0, 0))
     for i in who:
-        trials = of_learner(i, starts, data)
-        room = room_for(len(trials[0]), world, n_actions)
-        for q in range(len(model)):
-            k = model[q]
-            natural(x[i, q], ons[k], kinds, places, directions, theta)
-            out[i, q] = run(
-                theta, bases[k], trials, world, room, own, nothing, False, False, none, nothing
-            )
+        learner = _learner(i, starts, data, world, own, len(coded[2]), x.shape[2])
+        value, points = learner[4][5:]
+        q = 0
+        while q < len(model):
+            k, count = model[q], 0
+            while count < LANES and q + count < len(model) and model[q + count] == k:
+                points[count] = x[i, q + count]
+                count += 1
+            _values(count, ons[k], bases[k], coded, learner, False)
+            out[i, q : q + count] = value[:count]
+            q += count
 
 
 @njit(**CACHED)
@@ -210,13 +238,13 @@ def play(x, model, ons, bases, coded, starts, data, world, own, draws, gains):
     kinds, places, directions = coded
     n_actions = len(directions)
     theta = np.zeros(BIAS + n_actions + len(kinds))
-    nothing = np.empty((0, 0))
+    nothing = np.empty((0, 0, 0))
     for i in range(len(starts) - 1):
         trials = of_learner(i, starts, data)
         room = room_for(len(trials[0]), world, n_actions)
         natural(x[i], ons[model[i]], kinds, places, directions, theta)
         s, e = starts[i], starts[i + 1]
         run(
-            theta, bases[model[i]], trials, world, room, own, nothing, False, True, draws[s:e],
+            theta, bases[model[i]], trials, world, room, own, nothing, 0, False, True, draws[s:e],
             gains[s:e],
         )  # fmt: skip

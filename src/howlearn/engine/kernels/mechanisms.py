@@ -173,8 +173,8 @@ def _drawn(p, u):
 
 
 @njit(**INSIDE)
-def run(theta, base, trials, world, room, own, each, keep, play, draws, gains):
-    """The log-likelihood of one learner; ``keep``: each[trial, action] are probabilities.
+def run(theta, base, trials, world, room, own, each, lane, keep, play, draws, gains):
+    """The log-likelihood of one learner; ``keep``: each[trial, action, lane] are probabilities.
 
     ``play``: choices are drawn instead, and ``gains[trial, action]`` are earned.
     """
@@ -223,7 +223,7 @@ def run(theta, base, trials, world, room, own, each, keep, play, draws, gains):
                 product = 1.0
         if keep:
             for a in range(len(now)):
-                each[t, a] = now[a] if scored else 0.0
+                each[t, a, lane] = now[a] if scored else 0.0
         if not flags[t] & LEARNED:
             continue
         r = reward[t] - theta[RESTING]
