@@ -79,14 +79,14 @@ class _Gains:
     """
 
     def __init__(self, tables: Tops, parts: Sequence[type[Part]]) -> None:
-        self.tables, at = tables, tables.population
+        self.tables = tables
         known, (on, self.bases, top) = tables.space, tables.best()
         self.space = Space((*known.parts, *parts), known.bases, known.n_actions, {})
-        (n, d), d_all, g = top.shape, int(self.space.first[-1]), len(at.mean)
+        (n, d), d_all, g = top.shape, int(self.space.first[-1]), len(known.quantities)
         self.top = np.pad(top, ((0, 0), (0, d_all - d)))
-        mean, variance = Population.usual(self.space).normal(self.space)
-        mean[:d], variance[:d] = at.normal(known)
-        self.normal = mean, variance
+        # Not the population that was found: without a part that is missing it lies elsewhere, and
+        # would keep everybody from the parameters that go with the part.
+        self.normal = Population.usual(self.space).normal(self.space)
         self.parts = [slice(*self.space.first[g + u : g + u + 2]) for u in range(len(parts))]
         # [0]: the best models themselves; then with one part more, if it can be put on them
         self.on = np.zeros((1 + len(parts), n, d_all), np.bool_)

@@ -1,8 +1,8 @@
-"""Eight points of a learner at once: a delta rule with two actions, of which both are on offer.
+"""Eight points of a learner at once: delta rules without Pavlovian bias and generalisation.
 
-The same learner as in ``run``, and the same numbers but for rounding. A cell's row has the
-parameters of all lanes, what was learned, and the product of probabilities; all in one row, since
-then the compiler knows that nothing overlaps.
+The same learner as in ``run``, and the same numbers but for rounding. Every action of a cell has a
+row with the parameters of all lanes and what was learned; where fields of one row are at fixed
+places, the compiler knows that nothing overlaps.
 """
 
 from __future__ import annotations
@@ -31,151 +31,26 @@ from howlearn.engine.kernels.mechanisms import (
     STICKINESS,
     TRACE,
     TRACE_RATE,
+    _on_offer,
 )
 from howlearn.engine.kernels.numeric import FLAGS, LANES, LEARNED, RESET, SCORED, exp
 
+# Fields of an action's row
 (
-    UP, DOWN, KEEP, WARM, SLANT, STICKY, TRACED, MISSES, ELSE, CARES, DRIFTS, RESTS, Q_0, Q_1, A_0,
-    A_1, T_0, T_1, PRODUCT, POWERS, CHANCE, WARMTH,
-) = range(0, 22 * LANES, LANES)  # fmt: skip
-ROWS = 22
-LEAST = 400.0  # nats: a choice less probable than e^−400 counts as that probable
-FEW, MORE, MORE_LOG = 1e-100, 1e100, 230.25850929940458  # when products are made larger
+    DOWN, MORE, KEEP, STEEP, WARM, SLANT, STICKY, TRACED, FANCY, CARES, DRIFTS, RESTS, VALUE, CARE,
+    HABIT, SCORE,
+) = range(0, 16 * LANES, LANES)  # fmt: skip
+# Fields of all actions together
+OTHERS, TOTAL, MISSES, PRODUCT, POWERS = range(0, 5 * LANES, LANES)
+FIELDS, SHARED = 16, 5
+MOST = 400.0  # nats: no action counts as more probable than another by more than that
+SMALLEST, LARGER, LOG_LARGER = 1e-100, 1e100, 230.25850929940458  # of products of probabilities
 
 
 @njit(**INSIDE)
-def _set(cells, thetas):
-    """The parameters of all lanes, in every cell; theirs is [lane, parameter]."""
-    for i in range(LANES):
-        theta = thetas[i]
-        up = down = theta[ALPHA]
-        if theta[ASYMMETRY] != 0.0:
-            odds, lift = up / (1.0 - up), exp(0.5 * theta[ASYMMETRY])
-            up, down = odds * lift / (1.0 + odds * lift), odds / (lift + odds)
-        for c in range(len(cells)):
-            cell = cells[c]
-            cell[UP + i], cell[DOWN + i], cell[KEEP + i] = up, down, 1.0 - theta[PHI]
-            cell[WARM + i] = cell[WARMTH + i] = theta[BETA]
-            cell[SLANT + i] = theta[BIAS] - theta[BIAS + 1]
-            cell[STICKY + i], cell[TRACED + i] = theta[STICKINESS], theta[TRACE]
-            cell[MISSES + i], cell[ELSE + i] = theta[LAPSE], theta[FICTIVE]
-            cell[CARES + i], cell[DRIFTS + i] = theta[ATTENTION], theta[DRIFT]
-            cell[RESTS + i] = theta[RESTING]
-            cell[PRODUCT + i], cell[POWERS + i] = 1.0, 0.0
-
-
-@njit(**INSIDE)
-def _forget(cells, seen):
-    for c in range(len(cells)):
-        cell = cells[c]
-        seen[c] = 0
-        for i in range(LANES):
-            cell[Q_0 + i] = cell[Q_1 + i] = cell[T_0 + i] = cell[T_1 + i] = 0.0
-            cell[A_0 + i] = cell[A_1 + i] = 1.0
-
-
-@njit(**INSIDE)
-def _chances(cell, slant, stay, q, q_other, t, t_other):
-    """Probabilities of the choice; ``slant`` and ``stay`` are signs of what speaks for it."""
-    lanes = len(cell) // ROWS  # LANES; a constant would be unrolled and then not vectorised
-    for i in range(lanes):
-        gap = cell[WARM + i] * (cell[q + i] - cell[q_other + i]) + slant * cell[SLANT + i]
-        gap += stay * cell[STICKY + i] + cell[TRACED + i] * (cell[t + i] - cell[t_other + i])
-        p = 1.0 / (1.0 + exp(min(-gap, LEAST)))
-        p = 0.5 * cell[MISSES + i] + (1.0 - cell[MISSES + i]) * p
-        product = cell[PRODUCT + i] * p
-        small = product < FEW
-        cell[CHANCE + i] = p
-        cell[PRODUCT + i] = product * MORE if small else product
-        cell[POWERS + i] += 1.0 if small else 0.0
-
-
-@njit(**INSIDE)
-def _outcome(cell, r, q, q_other, a):
-    """What is learned from an outcome."""
-    lanes = len(cell) // ROWS
-    for i in range(lanes):
-        rest, up, down = cell[RESTS + i], cell[UP + i], cell[DOWN + i]
-        error, other = r - rest - cell[q + i], -r - rest - cell[q_other + i]
-        rate = (up if error > 0.0 else down) * cell[a + i]
-        cell[a + i] += cell[CARES + i] * (min(1.0, abs(error)) - cell[a + i])
-        cell[q + i] += rate * error
-        step = cell[ELSE + i] * (up if other > 0.0 else down) * other
-        cell[q_other + i] = (cell[q_other + i] + step) * cell[KEEP + i]
-
-
-@njit(**INSIDE)
-def _traces(cell, t, t_other):
-    lanes = len(cell) // ROWS
-    for i in range(lanes):
-        cell[t + i] += TRACE_RATE * (1.0 - cell[t + i])
-        cell[t_other + i] -= TRACE_RATE * cell[t_other + i]
-
-
-@njit(**INSIDE)
-def in_lanes(thetas, trials, cells, seen, power, each, value, keep):
-    """The log-likelihoods of all lanes; ``keep``: each[trial, action, lane] are probabilities."""
-    context, action, reward, flags, _, _, when = trials
-    _set(cells, thetas)
-    fades, drifts, traces = thetas[0, PHI] > 0.0 and len(cells) > 1, False, False
-    for i in range(LANES):
-        drifts, traces = drifts or thetas[i, DRIFT] != 0.0, traces or thetas[i, TRACE] != 0.0
-    if fades:
-        for i in range(LANES):
-            power[0, i] = 1.0
-        for t in range(1, len(power)):
-            for i in range(LANES):
-                power[t, i] = power[t - 1, i] * (1.0 - thetas[i, PHI])
-    last, clock = -1, 0
-    for t in range(len(context)):
-        if t == 0 or flags[t] & RESET:
-            _forget(cells, seen)
-            last, clock = -1, 0
-        c, k = context[t], action[t]
-        cell = cells[c]
-        if fades and seen[c] < clock:
-            for i in range(LANES):
-                cell[Q_0 + i] *= power[clock - seen[c], i]
-                cell[Q_1 + i] *= power[clock - seen[c], i]
-            seen[c] = clock
-        if flags[t] & SCORED:
-            if drifts:
-                for i in range(len(cell) // ROWS):
-                    cell[WARM + i] = cell[WARMTH + i] * exp(cell[DRIFTS + i] * when[t])
-            stay = 0.0 if last < 0 else (1.0 if last == k else -1.0)
-            if k == 0:
-                _chances(cell, 1.0, stay, Q_0, Q_1, T_0, T_1)
-            else:
-                _chances(cell, -1.0, stay, Q_1, Q_0, T_1, T_0)
-        if keep:
-            scored = flags[t] & SCORED
-            for i in range(LANES):
-                each[t, k, i] = cell[CHANCE + i] if scored else 0.0
-                each[t, 1 - k, i] = 1.0 - cell[CHANCE + i] if scored else 0.0
-        if not flags[t] & LEARNED:
-            continue
-        if not math.isnan(reward[t]):
-            clock += 1
-            seen[c] = clock
-            if k == 0:
-                _outcome(cell, reward[t], Q_0, Q_1, A_0)
-            else:
-                _outcome(cell, reward[t], Q_1, Q_0, A_1)
-        if traces and k == 0:
-            _traces(cell, T_0, T_1)
-        elif traces:
-            _traces(cell, T_1, T_0)
-        last = k
-    for i in range(LANES):
-        value[i] = 0.0
-        for c in range(len(cells)):
-            value[i] += math.log(cells[c, PRODUCT + i]) - MORE_LOG * cells[c, POWERS + i]
-
-
-@njit(**INSIDE)
-def paired(on, base, places, n_actions, trials):
+def by_lanes(on, base, places, trials):
     """Whether lanes can do the work; else ``run`` does it, point by point."""
-    if OWN or base != DELTA or n_actions != 2 or len(trials[4]) or len(trials[5]):
+    if OWN or base != DELTA or len(trials[5]):
         return False
     for j in range(len(on)):
         if on[j] and (places[j] == GENERALISATION or places[j] == PAVLOVIAN):
@@ -183,12 +58,167 @@ def paired(on, base, places, n_actions, trials):
     return True
 
 
+@njit(**INSIDE)
+def _set(rows, shared, thetas):
+    """The parameters of all lanes, in every row."""
+    for i in range(LANES):
+        theta = thetas[i]
+        up = down = theta[ALPHA]
+        if theta[ASYMMETRY] != 0.0:
+            odds, lift = up / (1.0 - up), exp(0.5 * theta[ASYMMETRY])
+            up, down = odds * lift / (1.0 + odds * lift), odds / (lift + odds)
+        shared[MISSES + i], shared[PRODUCT + i] = theta[LAPSE], 1.0
+        shared[OTHERS + i] = shared[POWERS + i] = 0.0
+        for c in range(len(rows)):
+            for a in range(rows.shape[1]):
+                row = rows[c, a]
+                row[MORE + i], row[DOWN + i], row[KEEP + i] = up - down, down, 1.0 - theta[PHI]
+                row[STEEP + i] = row[WARM + i] = theta[BETA]
+                row[SLANT + i], row[STICKY + i] = theta[BIAS + a], theta[STICKINESS]
+                row[TRACED + i], row[FANCY + i] = theta[TRACE], theta[FICTIVE]
+                row[CARES + i], row[DRIFTS + i] = theta[ATTENTION], theta[DRIFT]
+                row[RESTS + i] = theta[RESTING]
+
+
+@njit(**INSIDE)
+def _forget(rows, seen):
+    for c in range(len(rows)):
+        seen[c] = 0
+        for a in range(rows.shape[1]):
+            row = rows[c, a]
+            for i in range(LANES):
+                row[VALUE + i], row[CARE + i], row[HABIT + i] = 0.0, 1.0, 0.0
+
+
+@njit(**INSIDE)
+def _score(row, stays, drifts, when):
+    lanes = len(row) // FIELDS  # LANES; a constant would be unrolled and then not vectorised
+    if drifts:
+        for i in range(lanes):
+            row[WARM + i] = row[STEEP + i] * exp(row[DRIFTS + i] * when)
+    for i in range(lanes):
+        score = row[WARM + i] * row[VALUE + i] + row[SLANT + i] + stays * row[STICKY + i]
+        row[SCORE + i] = score + row[TRACED + i] * row[HABIT + i]
+
+
+@njit(**INSIDE)
+def _totals(rows, shared, offered, t, k):
+    """How much more probable all actions on offer are than action k, but for lapses."""
+    chosen, lanes, count = rows[k], len(shared) // SHARED, 1
+    for a in range(len(rows)):
+        if a != k and _on_offer(offered, t, a):
+            row, count = rows[a], count + 1
+            for i in range(lanes):
+                shared[OTHERS + i] += exp(min(row[SCORE + i] - chosen[SCORE + i], MOST))
+    for i in range(lanes):
+        total, shared[OTHERS + i] = 1.0 + shared[OTHERS + i], 0.0
+        share = shared[MISSES + i] / count + (1.0 - shared[MISSES + i]) / total
+        product = shared[PRODUCT + i] * share
+        small = product < SMALLEST
+        shared[TOTAL + i] = total
+        shared[PRODUCT + i] = product * LARGER if small else product
+        shared[POWERS + i] += 1.0 if small else 0.0
+    return count
+
+
+@njit(**INSIDE)
+def _chances(row, chosen, shared, count, out):
+    """The probability of an action."""
+    lanes = len(shared) // SHARED
+    for i in range(lanes):
+        p = exp(min(row[SCORE + i] - chosen[SCORE + i], MOST)) / shared[TOTAL + i]
+        out[i] = shared[MISSES + i] / count + (1.0 - shared[MISSES + i]) * p
+
+
+@njit(**INSIDE)
+def _learn_chosen(row, r):
+    lanes = len(row) // FIELDS
+    for i in range(lanes):
+        error = r - row[RESTS + i] - row[VALUE + i]
+        good = 1.0 if error > 0.0 else 0.0  # a choice between two fields is not vectorised
+        rate = (row[DOWN + i] + good * row[MORE + i]) * row[CARE + i]
+        row[CARE + i] += row[CARES + i] * (min(1.0, abs(error)) - row[CARE + i])
+        row[VALUE + i] += rate * error
+
+
+@njit(**INSIDE)
+def _learn_other(row, r, there):
+    """Of an action that was not chosen: it fades and, if it is there, earned the opposite."""
+    lanes = len(row) // FIELDS
+    for i in range(lanes):
+        error = -r - row[RESTS + i] - row[VALUE + i]
+        good = 1.0 if error > 0.0 else 0.0
+        rate = there * row[FANCY + i] * (row[DOWN + i] + good * row[MORE + i])
+        row[VALUE + i] = (row[VALUE + i] + rate * error) * row[KEEP + i]
+
+
+@njit(**INSIDE)
+def _habit(row, chosen):
+    lanes = len(row) // FIELDS
+    for i in range(lanes):
+        row[HABIT + i] += TRACE_RATE * (chosen - row[HABIT + i])
+
+
+@njit(**INSIDE)
+def _fade(rows, power):
+    for a in range(len(rows)):
+        row = rows[a]
+        for i in range(LANES):
+            row[VALUE + i] *= power[i]
+
+
+@njit(**INSIDE)
+def in_lanes(thetas, trials, rows, shared, seen, power, each, value, keep):
+    """value[lane] at thetas[lane]; ``keep``: each[trial, action, lane] are probabilities."""
+    context, action, reward, flags, offered, _, when = trials
+    n_actions, fades = rows.shape[1], thetas[0, PHI] > 0.0 and len(rows) > 1
+    drifts = traces = False
+    for i in range(LANES):
+        drifts, traces = drifts or thetas[i, DRIFT] != 0.0, traces or thetas[i, TRACE] != 0.0
+        power[0, i] = 1.0
+        for t in range(1, len(power) if fades else 0):
+            power[t, i] = power[t - 1, i] * (1.0 - thetas[i, PHI])
+    _set(rows, shared, thetas)
+    last, clock = -1, 0
+    for t in range(len(context)):
+        if t == 0 or flags[t] & RESET:
+            _forget(rows, seen)
+            last, clock = -1, 0
+        c, k, scored = context[t], action[t], flags[t] & SCORED
+        if fades and seen[c] < clock:
+            _fade(rows[c], power[clock - seen[c]])
+            seen[c] = clock
+        if scored:
+            for a in range(n_actions):
+                _score(rows[c, a], 1.0 if a == last else 0.0, drifts, when[t])
+            count = _totals(rows[c], shared, offered, t, k)
+            for a in range(n_actions if keep else 0):
+                if _on_offer(offered, t, a):
+                    _chances(rows[c, a], rows[c, k], shared, count, each[t, a])
+        if not flags[t] & LEARNED:
+            continue
+        known = not math.isnan(reward[t])
+        if known:
+            clock += 1
+            seen[c] = clock
+        for a in range(n_actions):
+            if known and a == k:
+                _learn_chosen(rows[c, a], reward[t])
+            elif known:
+                _learn_other(rows[c, a], reward[t], 1.0 if _on_offer(offered, t, a) else 0.0)
+            if traces:
+                _habit(rows[c, a], 1.0 if a == k else 0.0)
+        last = k
+    for i in range(LANES):
+        value[i] = math.log(shared[PRODUCT + i]) - LOG_LARGER * shared[POWERS + i]
+
+
 @njit(**FLAGS)
 def lanes_for(n, world, n_actions, d):
     """Working memory of a learner with n trials, and d coordinates: points, and what they give."""
     cells = len(world[0])
     return (
-        np.zeros((LANES, BIAS + n_actions + d)), np.zeros((cells, ROWS * LANES)),
-        np.zeros(cells, np.int64), np.zeros((n + 1, LANES)), np.zeros((n, n_actions, LANES)),
-        np.zeros(LANES), np.zeros((LANES, d)),
+        np.zeros((LANES, BIAS + n_actions + d)), np.zeros((cells, n_actions, FIELDS * LANES)),
+        np.zeros(SHARED * LANES), np.zeros(cells, np.int64), np.zeros((n + 1, LANES)),
+        np.zeros((n, n_actions, LANES)), np.zeros(LANES), np.zeros((LANES, d)),
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from howlearn.engine.kernels.mechanism_lanes import in_lanes, lanes_for, paired
+from howlearn.engine.kernels.mechanism_lanes import by_lanes, in_lanes, lanes_for
 from howlearn.engine.kernels.mechanisms import BIAS, natural, of_learner, room_for, run
 from howlearn.engine.kernels.numeric import CACHED, FLAGS, LANES, SCORED
 
@@ -28,12 +28,12 @@ def _penalty(x, on, mean, variance):
 @njit(**FLAGS)
 def _values(count, on, base, coded, learner, keep):
     """Log-likelihoods of the first points, and with ``keep`` the probabilities of all actions."""
-    trials, world, room, own, (thetas, cells, seen, power, each, value, points) = learner
+    trials, world, room, own, (thetas, rows, shared, seen, power, each, value, points) = learner
     kinds, places, directions = coded
     for i in range(LANES):
         natural(points[min(i, count - 1)], on, kinds, places, directions, thetas[i])
-    if paired(on, base, places, len(directions), trials):
-        in_lanes(thetas, trials, cells, seen, power, each, value, keep)
+    if by_lanes(on, base, places, trials):
+        in_lanes(thetas, trials, rows, shared, seen, power, each, value, keep)
         return
     none, no_gains = np.empty(0), np.empty((0, 0))
     for i in range(count):
@@ -52,7 +52,7 @@ def _copied(each, i, here):
 @njit(**FLAGS)
 def _slopes(x, on, base, coded, learner, here, slopes):
     """How probabilities change with every coordinate that is on; returns how many these are."""
-    each, points = learner[4][4], learner[4][6]
+    each, points = learner[4][5], learner[4][7]
     d, count = 0, 0
     for j in range(len(x)):
         if on[j]:
@@ -100,10 +100,10 @@ def _information(x, on, base, coded, learner, here, slopes, g, h):
 @njit(**FLAGS)
 def _climb(x, on, base, coded, mean, variance, learner, rounds, work):
     """The top of log-likelihood and prior by Fisher scoring; its curvature is in ``work``."""
-    each, value, points = learner[4][4:]
+    each, value, points = learner[4][5:]
     here, slopes, g, h = work
     # Lanes try all lengths of a step at once
-    ahead = TRIES if paired(on, base, coded[1], len(coded[2]), learner[0]) else 1
+    ahead = TRIES if by_lanes(on, base, coded[1], learner[0]) else 1
     points[0] = x
     _values(1, on, base, coded, learner, True)
     _copied(each, 0, here)
@@ -220,7 +220,7 @@ def likelihoods(x, model, ons, bases, coded, starts, data, world, own, who, out)
     """out[learner, point] at the points x[learner, point] of model[point]."""
     for i in who:
         learner = _learner(i, starts, data, world, own, len(coded[2]), x.shape[2])
-        value, points = learner[4][5:]
+        value, points = learner[4][6:]
         q = 0
         while q < len(model):
             k, count = model[q], 0
