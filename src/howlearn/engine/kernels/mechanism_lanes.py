@@ -60,7 +60,7 @@ def by_lanes(on, base, places, trials):
 
 @njit(**INSIDE)
 def _set(rows, shared, thetas):
-    """The parameters of all lanes, in every row."""
+    """The parameters of all lanes, in the rows of a cell where nothing was learned."""
     for i in range(LANES):
         theta = thetas[i]
         up = down = theta[ALPHA]
@@ -69,25 +69,23 @@ def _set(rows, shared, thetas):
             up, down = odds * lift / (1.0 + odds * lift), odds / (lift + odds)
         shared[MISSES + i], shared[PRODUCT + i] = theta[LAPSE], 1.0
         shared[OTHERS + i] = shared[POWERS + i] = 0.0
-        for c in range(len(rows)):
-            for a in range(rows.shape[1]):
-                row = rows[c, a]
-                row[MORE + i], row[DOWN + i], row[KEEP + i] = up - down, down, 1.0 - theta[PHI]
-                row[STEEP + i] = row[WARM + i] = theta[BETA]
-                row[SLANT + i], row[STICKY + i] = theta[BIAS + a], theta[STICKINESS]
-                row[TRACED + i], row[FANCY + i] = theta[TRACE], theta[FICTIVE]
-                row[CARES + i], row[DRIFTS + i] = theta[ATTENTION], theta[DRIFT]
-                row[RESTS + i] = theta[RESTING]
+        for a in range(len(rows)):
+            row = rows[a]
+            row[MORE + i], row[DOWN + i], row[KEEP + i] = up - down, down, 1.0 - theta[PHI]
+            row[STEEP + i] = row[WARM + i] = theta[BETA]
+            row[SLANT + i], row[STICKY + i] = theta[BIAS + a], theta[STICKINESS]
+            row[TRACED + i], row[FANCY + i] = theta[TRACE], theta[FICTIVE]
+            row[CARES + i], row[DRIFTS + i] = theta[ATTENTION], theta[DRIFT]
+            row[RESTS + i], row[VALUE + i] = theta[RESTING], 0.0
+            row[CARE + i], row[HABIT + i] = 1.0, 0.0
 
 
 @njit(**INSIDE)
-def _forget(rows, seen):
-    for c in range(len(rows)):
-        seen[c] = 0
-        for a in range(rows.shape[1]):
-            row = rows[c, a]
-            for i in range(LANES):
-                row[VALUE + i], row[CARE + i], row[HABIT + i] = 0.0, 1.0, 0.0
+def _copy(rows, out):
+    for a in range(len(rows)):
+        source, target = rows[a], out[a]
+        for i in range(len(source)):
+            target[i] = source[i]
 
 
 @njit(**INSIDE)
@@ -171,20 +169,24 @@ def _fade(rows, power):
 def in_lanes(thetas, trials, rows, shared, seen, power, each, value, keep):
     """value[lane] at thetas[lane]; ``keep``: each[trial, action, lane] are probabilities."""
     context, action, reward, flags, offered, _, when = trials
-    n_actions, fades = rows.shape[1], thetas[0, PHI] > 0.0 and len(rows) > 1
+    n_actions, new = rows.shape[1], rows[len(rows) - 1]
+    fades = thetas[0, PHI] > 0.0 and len(seen) > 1
     drifts = traces = False
     for i in range(LANES):
         drifts, traces = drifts or thetas[i, DRIFT] != 0.0, traces or thetas[i, TRACE] != 0.0
         power[0, i] = 1.0
         for t in range(1, len(power) if fades else 0):
             power[t, i] = power[t - 1, i] * (1.0 - thetas[i, PHI])
-    _set(rows, shared, thetas)
+    _set(new, shared, thetas)
     last, clock = -1, 0
     for t in range(len(context)):
         if t == 0 or flags[t] & RESET:
-            _forget(rows, seen)
+            seen[:] = -1
             last, clock = -1, 0
         c, k, scored = context[t], action[t], flags[t] & SCORED
+        if seen[c] < 0:
+            _copy(new, rows[c])
+            seen[c] = clock
         if fades and seen[c] < clock:
             _fade(rows[c], power[clock - seen[c]])
             seen[c] = clock
@@ -218,7 +220,7 @@ def lanes_for(n, world, n_actions, d):
     """Working memory of a learner with n trials, and d coordinates: points, and what they give."""
     cells = len(world[0])
     return (
-        np.zeros((LANES, BIAS + n_actions + d)), np.zeros((cells, n_actions, FIELDS * LANES)),
+        np.zeros((LANES, BIAS + n_actions + d)), np.zeros((cells + 1, n_actions, FIELDS * LANES)),
         np.zeros(SHARED * LANES), np.zeros(cells, np.int64), np.zeros((n + 1, LANES)),
         np.zeros((n, n_actions, LANES)), np.zeros(LANES), np.zeros((LANES, d)),
     )  # fmt: skip
