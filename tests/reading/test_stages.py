@@ -149,6 +149,33 @@ def one_choice(seed: int, people: int = 6, trials: int = 200) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("response", "state", "resp_second"),
+        ("choice", "final_state", "final_choice"),
+        ("action", "end_state", "key2"),
+        ("spaceship", "planet", "alien"),
+        ("first_choice", "second_stage", "second_choice"),
+    ],
+)
+@pytest.mark.parametrize("transition", ["transition", "common"])
+def test_stages_are_filled_in_by_what_columns_do(
+    names: tuple[str, str, str], transition: str
+) -> None:
+    first, state, second = names
+    rng, data = np.random.default_rng(5), two_step(5, 8, 150)
+    chance = 0.25 + 0.2 * data["final_state"] * (data["choice2"] - 1)
+    data = data.with_columns(
+        reward=pl.Series(rng.random(data.height) < chance.to_numpy()).cast(pl.Int8),
+        common=(pl.col("choice1") == pl.col("final_state")).cast(pl.Int8),
+    )
+    renamed = {"choice1": first, "final_state": state, "choice2": second, "common": transition}
+    data = data.rename({old: new for old, new in renamed.items() if old != new})
+    for part in (data, data.drop(transition)):
+        assert f'--stages "{first}; {second}@{state}"' in inspect(part).problems
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_one_choice_per_row_may_be_a_two_step_task(seed: int) -> None:
     data = one_choice(seed)
@@ -158,6 +185,7 @@ def test_one_choice_per_row_may_be_a_two_step_task(seed: int) -> None:
         assert found.kind.name == "two-step"
         assert some[0] in found.problems
         assert "--action choice continues" in found.problems
+        assert "--stages" not in found.problems  # there is one stage
     kept = data.drop("transition", "state")
     assert inspect(kept, action="choice").study is not None
     # A hidden state, and a stimulus that is called so, lead nowhere.

@@ -41,7 +41,8 @@ _ARITHMETIC: dict[type, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
 }
 CLOSE = 0.8  # how like a column's name a word is that may be a slip of the pen
 IF, LAG, COLUMN, JOIN = "_if_", "lag", "column", "join"  # Python has another "if"
-FUNCTIONS = 'if(CONDITION, A, B), lag(COL), join(COL, COL) and column("NAME")'
+PART = "part"
+FUNCTIONS = 'if(CONDITION, A, B), lag(COL), join(COL, COL), part(COL, N) and column("NAME")'
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`([^`]+)`""")
 _IF = re.compile(r"(^|[-(,+*/%=<>\[{]|\b(?:and|or|not|in|else)\b)(\s*)if(?=\s*\()")
 
@@ -256,6 +257,8 @@ class Translator:
             parts = [self.value(each) for each in node.args]
             text = pl.concat_str([part.label for part in parts], separator=":")
             return of_text(text, both(text.is_not_null(), *(part.known for part in parts)))
+        if name == PART and plain and len(node.args) == 2:
+            return self._part(*node.args)
         raise Refused(
             f"{self.written(node)!r} is not allowed in an expression; there are {FUNCTIONS}"
         )
@@ -267,6 +270,15 @@ class Translator:
         if name not in self.columns:
             raise self._no_column(name)
         return self._column(name)
+
+    def _part(self, node: ast.expr, place: ast.expr) -> Value:
+        """The first, second, … part of a name such as rat7_2_2019: what marks separate."""
+        number = place.value if isinstance(place, ast.Constant) else None
+        value = self.value(node)
+        if type(number) is not int or number < 1 or value.text is None:
+            raise Refused("part(COL, N) needs a column and a whole number N from 1")
+        text = value.text.str.extract_all(r"[^_\-. ]+").list.get(number - 1, null_on_oob=True)
+        return of_text(text, text.is_not_null())
 
     def _lagged(self, node: ast.expr, by: ast.expr | None = None) -> Value:
         back = 1 if by is None else by.value if isinstance(by, ast.Constant) else None

@@ -2,8 +2,8 @@
 
 Comparisons (also chained), ``in [...]``, ``and``, ``or``, ``not``, arithmetic on numbers (in which
 a condition is 1 or 0), the word ``missing``, and the functions ``if(condition, a, b)``, ``lag(a)``
-(in the learner's row before) and ``column("a name")``. Nothing is executed: the text is parsed and
-translated into a polars expression.
+(in the learner's row before), ``join(a, b)``, ``part(a, 1)`` and ``column("a name")``.
+Nothing is executed: the text is parsed and translated into a polars expression.
 """
 
 from __future__ import annotations
@@ -18,7 +18,16 @@ import polars as pl
 
 from howlearn.core.arrays import Bools
 from howlearn.core.errors import HowlearnError
-from howlearn.core.expression_grammar import COLUMN, IF, JOIN, LAG, OWNER, Translator, syntax_of
+from howlearn.core.expression_grammar import (
+    COLUMN,
+    IF,
+    JOIN,
+    LAG,
+    OWNER,
+    PART,
+    Translator,
+    syntax_of,
+)
 from howlearn.core.expression_values import YES_NO, Refused
 from howlearn.core.text import LONGEST as SHOWN
 from howlearn.core.text import one_line
@@ -140,7 +149,7 @@ def is_expression(text: str) -> bool:
     if isinstance(tree, ast.Compare | ast.BoolOp | ast.BinOp | ast.UnaryOp | ast.IfExp):
         return any(isinstance(node, ast.Name) for node in ast.walk(tree))
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
-        return tree.func.id in (IF, LAG, COLUMN, JOIN)
+        return tree.func.id in (IF, LAG, COLUMN, JOIN, PART)
     return bool(names)
 
 

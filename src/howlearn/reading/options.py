@@ -109,8 +109,8 @@ class ReadOptions:
 
     learner: str | None = _option(
         _COLUMN,
-        "Who chose (also --participant, --subject); 'file' if each file is one learner.",
-        'the column with the learner; "file": each file is a learner',
+        "Who chose (also --participant, --subject); 'file' or 'folder' if each is one learner.",
+        'the column with the learner; "file" or "folder": each file or folder is a learner',
         words=("--learner", "--participant", "--subject"),
         has_none=True,
         may_be_open=True,

@@ -302,9 +302,8 @@ def missing_columns(plan: ReadingPlan, table: Table) -> list[Problem]:
         return _unclear(plan, table)
     found = f"no such column among {listed([name for name in table.columns if name])}"
     allowed = "a file with this column"
-    return [
-        Problem(table.name, 1, column, found, allowed, option) for column, option in absent.items()
-    ]
+    other = "if this file has no trials, name the files that have; " if len(absent) > 1 else ""
+    return [Problem(table.name, 1, c, found, allowed, f"{other}{o}") for c, o in absent.items()]
 
 
 def _unclear(plan: ReadingPlan, table: Table) -> list[Problem]:

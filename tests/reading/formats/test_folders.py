@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from howlearn.core.errors import DataError
+from howlearn.core.errors import DataError, HowlearnError
 from howlearn.reading.formats.open import open_tables
 from howlearn.reading.guess import inspect
 from howlearn.reading.read import read
@@ -155,6 +155,101 @@ def test_a_folder_of_sessions_for_each_learner(tmp_path: Path) -> None:
     study = read(tmp_path)
     assert_same(study, ("a", "b", "c"))
     assert any("animals.csv was left out: it lists the folders" in note for note in study.notes)
+
+
+def sessions(top: Path, name: str, people: str = "abcd") -> None:
+    """Two files of each person, whose name stands in the folder's or the files' names only."""
+    for who in people:
+        for part in (1, 2):
+            path = top / name.format(f"rat{who}", part)
+            path.parent.mkdir(exist_ok=True, parents=True)
+            lines = [f"{i},{'xy'[i % 2]},{'lr'[i % 3 > 0]},{i % 2}" for i in range(1, 31)]
+            path.write_text("\n".join(["trial,item,choice,reward", *lines]))
+
+
+FOLDERS, FIRST_PARTS, FILES = "folder", "part(file, 1)", "file"
+
+
+@pytest.mark.parametrize(
+    ("name", "who", "otherwise"),
+    [
+        ("{0}/{0}_{1}_2021030{1}.csv", FOLDERS, FILES),
+        ("{0}/tape_{1}.csv", FOLDERS, "column('file')"),
+        ("{0}_{1}_2021030{1}.csv", FIRST_PARTS, FILES),
+    ],
+)
+def test_files_that_may_be_one_learner_are_asked_about(
+    tmp_path: Path, name: str, who: str, otherwise: str
+) -> None:
+    sessions(tmp_path, name)
+    (question,) = [q for q in inspect(tmp_path).questions if q.about == "learner"]
+    assert question.answers[0].value == who
+    assert otherwise in [answer.value for answer in question.answers]
+    with pytest.raises(HowlearnError, match=r"is each.* one learner"):
+        read(tmp_path)
+    found = inspect(tmp_path, learner=who)
+    assert found.study is not None
+    assert found.study.learners == ("rata", "ratb", "ratc", "ratd")
+    assert len(found.study.context) == 8 * 30
+    others = {"file": 8, "column('file')": 2}
+    assert len(read(tmp_path, learner=otherwise, trial="none").learners) == others[otherwise]
+
+
+def test_a_list_of_the_folders_says_that_they_are_learners(tmp_path: Path) -> None:
+    sessions(tmp_path, "{0}/{0}_{1}_2021030{1}.csv")
+    (tmp_path / "rats.csv").write_text("rat,born\nRata,1\nRatb,2\nRatc,3\nRatd,4\n")
+    found = inspect(tmp_path)
+    assert found.study is not None
+    assert found.study.learners == ("rata", "ratb", "ratc", "ratd")
+    assert found.options["trial"] == ("session", "trial")
+    assert any("8 files of 4 learners were put together: each folder" in n for n in found.notes)
+
+
+def test_sessions_with_dates_in_the_names(tmp_path: Path) -> None:
+    sessions(tmp_path, "{0}_session{1}_2021030{1}.csv", "ab")
+    assert read(tmp_path, trial="none").learners == ("rata", "ratb")
+
+
+def test_two_groups_are_files_of_many_learners(tmp_path: Path) -> None:
+    for group, who in [(g, w) for g in ("old", "young") for w in range(5)]:
+        sessions(tmp_path, f"{group}/{group}_{who}.csv", "a")
+    (question,) = [q for q in inspect(tmp_path).questions if q.about == "learner"]
+    assert [answer.value for answer in question.answers] == [FILES, FOLDERS]
+
+
+def test_folders_of_the_same_name_are_not_one_learner(tmp_path: Path) -> None:
+    sessions(tmp_path, "{0}/data/x{1}.csv", "ab")
+    study = read([tmp_path / "rata/data", tmp_path / "ratb/data"], learner="folder", trial="none")
+    assert study.learners == ("rata/data", "ratb/data")
+
+
+@pytest.mark.parametrize("told", [{}, {"action": "response", "reward": "correct"}])
+def test_a_questionnaire_of_the_same_software(tmp_path: Path, told: dict[str, str]) -> None:
+    """It has most of its columns in common with the trials."""
+    software = "participant,date,version,screen"
+    for who in "abc":
+        about = f"{who},2021-03-01,3.1,60"
+        trials = [f"{about},{i},{'xy'[i % 2]},{'fj'[i % 3 > 0]},{i % 2},0.5" for i in range(40)]
+        (tmp_path / f"task_{who}.csv").write_text(
+            "\n".join([f"{software},trial,stimulus,response,correct,rt", *trials])
+        )
+        asked = [f"{about},STAI_{i},{i % 4},0.9" for i in range(20)]
+        (tmp_path / f"survey_{who}.csv").write_text(
+            "\n".join([f"{software},question,response,rt", *asked])
+        )
+    found = inspect(tmp_path, **told)
+    assert found.study is not None, found.problems
+    assert len(found.study.context) == 120
+    assert any("left out: survey_a.csv, survey_b.csv, survey_c.csv" in n for n in found.notes)
+    with pytest.raises(DataError, match="name the files that have"):
+        read(sorted(tmp_path.iterdir(), reverse=True), **told)
+
+
+def test_a_column_under_another_name_is_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(text("a"))
+    (tmp_path / "b.csv").write_text(text("b", names=[*NAMES[:3], "lever", NAMES[4]]))
+    with pytest.raises(DataError, match="no such column"):
+        read(tmp_path)
 
 
 def test_the_only_folder_with_data_is_entered(tmp_path: Path) -> None:

@@ -315,6 +315,33 @@ def test_not_to_press_is_a_choice() -> None:
     assert len(found.study.context) == 8 * 120
 
 
+@pytest.mark.parametrize(
+    ("key", "won"), [("sniff", "water"), ("paw", "result"), ("taste", "points")]
+)
+def test_not_to_act_is_a_choice_under_any_name(key: str, won: str) -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        go = some(rng, 0.6)
+        time = round(0.3 + rng.random(), 3) if go else 0
+        paid = some(rng, 0.8 if go == (t % 4 < 2) else 0.2)
+        return {"cue": "abcd"[t % 4], key: "on" if go else None, "rt": time, won: paid}
+
+    found = inspect(trials(1, row))
+    assert found.options["action"] == f"if({key} == missing, 'no-go', 'go')"
+    assert found.options["reward"] == won
+    assert found.study is not None
+    assert len(found.study.context) == 8 * 120
+    assert not any("took less than" in str(odd) for odd in found.oddities)
+    if key != "taste":  # a word for keys
+        assert [question.about for question in found.questions] == ["action"]
+
+
+def test_a_mark_that_has_nothing_to_do_with_trials_is_no_choice() -> None:
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        return {"cue": "abcd"[t % 4], "paused": "on" if some(rng, 0.3) else None, "reward": t % 2}
+
+    assert "action" not in inspect(trials(1, row)).options
+
+
 def test_outcomes_of_four_arms() -> None:
     def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
         pays = {f"payoff{i}": int(rng.integers(0, 10 * i)) for i in range(1, 5)}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,9 @@ import polars as pl
 
 from howlearn.core.errors import DataError
 from howlearn.core.safe_files import text_in
-from howlearn.reading.columns import GUESSED, guess
-from howlearn.reading.formats.sidecars import is_dictionary, json_in, of_dictionary
-from howlearn.reading.formats.table import Extended, Table, Wrapped
+from howlearn.reading.columns import GUESSED, guess, named_like
+from howlearn.reading.formats.sidecars import json_in
+from howlearn.reading.formats.table import FILE, FOLDER, Extended, Table, Wrapped, file_of
 from howlearn.reading.labels import natural_key
 from howlearn.reading.problems import listed
 
@@ -78,12 +79,15 @@ def chosen_kind(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
     ]
 
 
-def as_bids(tables: list[Table]) -> tuple[list[Table], list[str]]:
-    """Tables with the learners of their names, if all files have BIDS names; and notes."""
+def as_bids(tables: list[Table], lists: Collection[Path] = ()) -> tuple[list[Table], list[str]]:
+    """Tables with the learners of their names, if all files have BIDS names; and notes.
+
+    ``lists``: folders in which a file lists the folders inside.
+    """
     known = [entities_of(Path(table.name)) for table in tables]
     entities = [found for found in known if found is not None]
     if not tables or len(entities) < len(tables):
-        return _by_names(tables)
+        return _by_names(tables, lists)
     roots = [_root(Path(table.name)) for table in tables]
     several = len(set(roots)) > 1
     people = {root: _participants(root) for root in dict.fromkeys(roots)}
@@ -100,15 +104,17 @@ def as_bids(tables: list[Table]) -> tuple[list[Table], list[str]]:
     return [table for _, table in found], [*_notes(entities), *_oddities(tables, people)]
 
 
+_DAY = "20[0-9]{2}[-_]?[01][0-9][-_]?[0-3][0-9]"
 _PARTS = "session sess ses run block blk day visit part phase round"
 _PART = rf"(?P<part>{_PARTS.replace(' ', '|')})[ _.-]?(?P<number>[0-9]{{1,3}})"
-_WHO_FIRST = re.compile(rf"(?P<who>.+?)(?:(?<=[0-9])|[ _./-]){_PART}(?P<rest>[^0-9]*)", re.I)
+_WHO_FIRST = re.compile(
+    rf"(?P<who>.+?)(?:(?<=[0-9])|[ _./-]){_PART}(?P<rest>[^0-9]*)(?:{_DAY})?", re.I
+)
 _WHO_LAST = re.compile(rf"{_PART}[ _./-](?P<who>.+)(?P<rest>)", re.I)
-_DAY = r"(?P<number>20[0-9]{2}[-_]?[01][0-9][-_]?[0-3][0-9])"
-_WHO_AND_DAY = re.compile(rf"(?P<who>.+?)[ _./-](?P<part>){_DAY}(?P<rest>[^0-9]*)")
+_WHO_AND_DAY = re.compile(rf"(?P<who>.+?)[ _./-](?P<part>)(?P<number>{_DAY})(?P<rest>[^0-9]*)")
 
 
-def _by_names(tables: list[Table]) -> tuple[list[Table], list[str]]:
+def _by_names(tables: list[Table], lists: Collection[Path]) -> tuple[list[Table], list[str]]:
     """Files such as VP03_session2 that are parts of what one learner did, put together; a note.
 
     >>> _WHO_FIRST.fullmatch("VP03_session2").group("who", "part", "number")
@@ -145,7 +151,61 @@ def _by_names(tables: list[Table]) -> tuple[list[Table], list[str]]:
                 Extended(table, {part: match["number"]}, table.about, match["who"])
                 for match, table in put
             ], [note]
-    return tables, []
+    return _by_folders(tables, lists)
+
+
+def _by_folders(tables: list[Table], lists: Collection[Path]) -> tuple[list[Table], list[str]]:
+    """Tables with their folder and session, where a folder has files of what may be one learner.
+
+    It is one where a file lists the folders; otherwise it is asked who the learner is.
+    """
+    paths = [file_of(table.name) for table in tables]
+    folders = {path.parent for path in paths}
+    if not 2 <= len(folders) <= len(tables) / 2 or any(table.learner for table in tables):
+        return tables, []
+    found = with_places(tables, [FOLDER])
+    if not {folder.parent for folder in folders} <= {*lists}:
+        return found, []
+    note = (
+        f"{len(tables)} files of {len(folders)} learners were put together: each folder is one; "
+        f"the column {SESSION} separates their trials, as in --by {SESSION}"
+    )
+    for table, path in zip(found, paths, strict=True):
+        table.learner = path.parent.name
+    return found, [note]
+
+
+SESSION = "session"
+
+
+def with_places(tables: Sequence[Table], words: Collection[str]) -> list[Table]:
+    """The tables with columns for their file or folder, and for the place of the file in it."""
+    paths = [file_of(table.name) for table in tables]
+    inside: dict[Path, list[Path]] = {}
+    for path in paths:
+        inside.setdefault(path.parent, []).append(path)
+    names = Counter(folder.resolve().name for folder in inside)
+    found = []
+    for table, path in zip(tables, paths, strict=True) if words else ():
+        folder = path.parent.resolve()
+        once = names[folder.name] == 1
+        places = {FILE: table.stem, FOLDER: folder.name if once else str(Path(*folder.parts[-2:]))}
+        more: dict[str, str | None] = {word: places[word] for word in words}
+        beside = sorted(inside[path.parent], key=lambda one: natural_key(one.name))
+        if FOLDER in words and len(beside) > 1:
+            more[SESSION] = str(1 + beside.index(path))
+        found.append(Extended(table, more, table.about, table.learner))
+    return found or [*tables]
+
+
+def begins_with(stem: str, folder: str) -> bool:
+    """Whether a file is called after its folder.
+
+    >>> begins_with("Rat7_2_2019", "rat7"), begins_with("rat71", "rat7")
+    (True, False)
+    """
+    stem, folder = stem.casefold(), folder.casefold()
+    return stem.startswith(folder) and not stem.removeprefix(folder)[:1].isalnum()
 
 
 def _oddities(tables: Sequence[Table], people: Mapping[Path, Mapping[str, Any]]) -> list[str]:
@@ -246,7 +306,7 @@ def _about(
 
 
 ROLES = ("action", "reward", "context", "learner", "trial")
-FEWEST_SAID = 2  # columns of the data that a list of variables explains
+FEWEST_ROLES = 2  # that the names of columns tell, or that another file lacks
 
 
 class Respelled(Wrapped):
@@ -304,6 +364,8 @@ def strays(tables: Sequence[Table], told: Collection[str] = ()) -> list[Table]:
     These have the columns that options name (``told``), or those whose names tell most roles.
     """
     groups: list[tuple[set[str], list[Table]]] = []
+    if len({table.columns for table in tables}) < 2:
+        return []
     for table in tables:
         names = {name.casefold() for name in table.columns if name}
         if groups and names and names == groups[0][0]:  # nearly always
@@ -313,13 +375,33 @@ def strays(tables: Sequence[Table], told: Collection[str] = ()) -> list[Table]:
         apart = [group for group in groups if not _alike(group[0], names)]
         whole = names.union(*(group[0] for group in joined))
         groups = [(whole, [*(one for group in joined for one in group[1]), table]), *apart]
-    if len(groups) < 2:
-        return []
     ranks = [_rank(members, told) for _, members in groups]
     if ranks.count(max(ranks)) > 1:
         return []
-    study = {id(table) for table in groups[ranks.index(max(ranks))][1]}
+    members = groups[ranks.index(max(ranks))][1]
+    study = {id(table) for table in members} - {
+        id(table) for table in _without_roles(members, told)
+    }
     return [table for table in tables if id(table) not in study]
+
+
+def _without_roles(tables: Sequence[Table], told: Collection[str]) -> list[Table]:
+    """The tables that lack what the others have for several roles, such as a questionnaire's.
+
+    With other columns of their own: where one is spelled otherwise, that is told as a mistake.
+    """
+    different = {table.columns: table for table in tables}
+    best = max(different.values(), key=lambda table: _rank([table], told))
+    columns = {name.casefold() for name in best.columns}
+    needs = [{*named_like(role, best.columns)} - {*told} for role in ROLES]
+    needs = [need for need in (*needs, *({name} for name in told if name in best.columns)) if need]
+    found = []
+    for table in tables:
+        names = {name.casefold() for name in table.columns}
+        lacks = [n for n in needs if names.isdisjoint(name.casefold() for name in n)]
+        if len(lacks) >= FEWEST_ROLES and not names <= columns:
+            found.append(table)
+    return found
 
 
 def _alike(one: set[str], other: set[str]) -> bool:
@@ -327,32 +409,10 @@ def _alike(one: set[str], other: set[str]) -> bool:
     return 2 * len(one & other) > min(len(one), len(other))
 
 
-def dictionaries(tables: Sequence[Table]) -> list[Table]:
-    """The tables that are lists of the others' columns; what they say is handed to the others."""
-    found = []
-    for table in [table for table in tables if is_dictionary(table.columns, ())]:
-        rest = [other for other in tables if other is not table]
-        columns = {name for other in rest for name in other.columns}
-        if not rest or not is_dictionary(table.columns, [*columns]):
-            continue
-        try:
-            frames = [*table.frames([name for name in table.columns if name])]
-        except DataError:  # told when the rows are read
-            continue
-        said = of_dictionary(row for frame in frames for row in frame.iter_rows(named=True))
-        if len(columns.intersection(said)) < FEWEST_SAID:
-            continue
-        found.append(table)
-        for other in rest:
-            mine = {name: what for name, what in said.items() if name in other.columns}
-            other.about = {**mine, **other.about}
-    return found
-
-
 def nameless(tables: Sequence[Table], told: Collection[str]) -> list[Table]:
     """The tables without names of columns, where others have the columns of a study."""
     named = [table for table in tables if not table.bare]
-    if not named or max(_rank(named, told)[:2]) < FEWEST_SAID:
+    if not named or max(_rank(named, told)[:2]) < FEWEST_ROLES:
         return []
     return [table for table in tables if table.bare]
 

@@ -17,20 +17,21 @@ from howlearn.reading.formats import allowed
 from howlearn.reading.formats.detect import format_named, format_of, refused
 from howlearn.reading.formats.folders import (
     as_bids,
+    begins_with,
     chosen_kind,
     continues,
-    dictionaries,
     files_inside,
     nameless,
     shares_columns,
     spelled_alike,
     strays,
+    with_places,
 )
 from howlearn.reading.formats.levels import arranged, shaped
 from howlearn.reading.formats.parquet import partitioned
 from howlearn.reading.formats.quantities import put_together
-from howlearn.reading.formats.sidecars import describe
-from howlearn.reading.formats.table import FILE, Frame, Table, WithFile, split_name
+from howlearn.reading.formats.sidecars import describe, dictionaries
+from howlearn.reading.formats.table import FILE, FOLDER, Frame, Table, split_name
 from howlearn.reading.formats.wide import Staged, long, texts
 from howlearn.reading.labels import natural_key
 from howlearn.reading.options import ReadOptions
@@ -66,6 +67,8 @@ def files_of(folder: Path) -> tuple[list[Path], list[Path], list[str]]:
         if divided:
             return sorted(divided, key=lambda path: natural_key(str(path))), [], []
     spread = _in_folders(inside)
+    if not direct and not _belong_together(spread):
+        spread = []  # folders may be groups, and files people
     if spread and _are_lists(direct, {path.parent.name for path in spread}):
         folders = len({path.parent for path in spread})
         notes = [f"{folder}: the files are those of the {folders} folders inside it"]
@@ -82,6 +85,7 @@ def files_of(folder: Path) -> tuple[list[Path], list[Path], list[str]]:
     if not files:
         found, wanted = "a folder without data files", f"{allowed()} directly inside"
         remedy = f"name the folders inside it that have some: {listed(unread)}" if unread else ""
+        remedy += "; --learner folder if each is one learner" if len(unread) > 1 else ""
         raise DataError([Problem(str(folder), None, None, found, wanted, remedy)])
     stems = {path.stem for path in files}
     beside = [p for p in direct if _explains(p) and p not in files and p.stem not in stems]
@@ -111,21 +115,28 @@ def _in_folders(inside: Sequence[Path]) -> list[Path]:
     kinds = {one.suffix.lower() for files in found for one in files}
     if len(found) < 2 or len(kinds) != 1 or not all(found):
         return []
-    alone = all(len(files) == 1 for files in found)
-    if not alone and len({one.stem for files in found for one in files}) == sum(map(len, found)):
-        return []  # each name once: folders may be groups, and files people
     return sorted((one for files in found for one in files), key=lambda p: natural_key(str(p)))
+
+
+def _belong_together(paths: Sequence[Path]) -> bool:
+    """Whether folders have a file each, files of the same names, or their names in their files'."""
+    alone = len({path.parent for path in paths}) == len(paths)
+    again = len({path.stem for path in paths}) < len(paths)
+    return alone or again or all(begins_with(path.stem, path.parent.name) for path in paths)
 
 
 def _are_lists(paths: Sequence[Path], folders: Collection[str]) -> bool:
     """Whether files only list the folders beside them, as a table of animals does."""
+    named = {name.casefold() for name in folders}
     try:
         for path in paths:
             if path.stat().st_size > LARGEST_LIST:
                 return False
             for table in _open(path, set()):
-                known = [{*map(str, c)} for f in table.frames(table.columns) for c in f]
-                if not any(2 * len(values & {*folders}) > len(folders) for values in known):
+                known = [
+                    {str(v).casefold() for v in c} for f in table.frames(table.columns) for c in f
+                ]
+                if not any(2 * len(values & named) > len(folders) for values in known):
                     return False
     except (DataError, OSError):
         return False
@@ -174,11 +185,11 @@ def _is_results(folder: Path, top: Path) -> bool:
     return any("howlearn" in (read_record(each / MANIFEST) or {}) for each in above)
 
 
-def _asks_for_file(learner: str | None) -> bool:
-    """Whether people are told apart by the names of their files, as in join(file, subject)."""
-    if learner is None or learner == FILE or not re.search(rf"\b{FILE}\b", learner):
-        return False
-    return is_expression(learner)
+def _places_named(learner: str | None) -> list[str]:
+    """Whether people are told apart by file or folder, as in join(file, subject) or folder."""
+    if learner is None or not (learner == FOLDER or is_expression(learner)):
+        return []
+    return [word for word in (FILE, FOLDER) if re.search(rf"\b{word}\b", learner)]
 
 
 def open_tables(
@@ -202,9 +213,12 @@ def open_tables(
     notes: list[str] = []
     seen: set[str] = set()
     done = False  # whether files of one quantity each were put together
+    lists: set[Path] = set()  # folders with a list of the folders inside them
     told = set() if options is None else {*texts(vars(options).values())}
     for given in paths:
         files, beside = _expanded(given, problems, notes)
+        if files and all(path.parent.parent == given for path in files):
+            lists |= {given} if any(map(_is_data, given.iterdir())) else set()
         opened: list[Table] = []
         unread: list[Problem] = []
         for path in files:
@@ -225,10 +239,10 @@ def open_tables(
     tables = tables if done else put_together(tables, options, notes)
     tables = _shaped(tables, options, problems)
     tables, spelled = spelled_alike(tables)
-    tables, found = as_bids([long(table, options) for table in tables])
+    tables, found = as_bids([long(table, options) for table in tables], lists)
     tables = _staged(tables, options)
-    if options is not None and _asks_for_file(options.learner):
-        tables = [one if FILE in one.columns else WithFile(one) for one in tables]
+    if options is not None:
+        tables = with_places(tables, _places_named(options.learner))
     describe(tables)
     return tables, problems, [*notes, *spelled, *_told(tables), *found]
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from howlearn.core.errors import DataError
 from howlearn.core.safe_files import text_in
 from howlearn.reading.columns import plain
 from howlearn.reading.formats.table import Table, file_of
@@ -219,3 +220,28 @@ def _level(meaning: Any) -> str:
     if isinstance(meaning, Mapping):
         return _text(meaning)
     return meaning.strip() if isinstance(meaning, str) else ""
+
+
+FEWEST_SAID = 2  # columns of the data that a list of variables explains
+
+
+def dictionaries(tables: Sequence[Table]) -> list[Table]:
+    """The tables that are lists of the others' columns; what they say is handed to the others."""
+    found = []
+    for table in [table for table in tables if is_dictionary(table.columns, ())]:
+        rest = [other for other in tables if other is not table]
+        columns = {name for other in rest for name in other.columns}
+        if not rest or not is_dictionary(table.columns, [*columns]):
+            continue
+        try:
+            frames = [*table.frames([name for name in table.columns if name])]
+        except DataError:  # told when the rows are read
+            continue
+        said = of_dictionary(row for frame in frames for row in frame.iter_rows(named=True))
+        if len(columns.intersection(said)) < FEWEST_SAID:
+            continue
+        found.append(table)
+        for other in rest:
+            mine = {name: what for name, what in said.items() if name in other.columns}
+            other.about = {**mine, **other.about}
+    return found

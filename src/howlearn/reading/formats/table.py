@@ -69,21 +69,7 @@ class Wrapped(Table):
         self.learner, self.twice = table.learner, table.twice
 
 
-FILE = "file"  # in expressions: the name of a row's file
-
-
-class WithFile(Wrapped):
-    """A table with one more column, in which its file's name stands."""
-
-    def __init__(self, table: Table) -> None:
-        super().__init__(table)
-        self.columns = (*table.columns, FILE)
-
-    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """The rows, with the name in each."""
-        others = [name for name in columns if name != FILE] or [*self.table.columns[:1]]
-        for frame in self.table.frames(others):
-            yield frame.with_columns(pl.lit(self.stem).alias(FILE)).select(columns)
+FILE, FOLDER = "file", "folder"  # of a row, as --learner and its expressions may name them
 
 
 class Held(Table):

@@ -12,9 +12,11 @@ from howlearn.core.text import few
 from howlearn.reading.columns import (
     BLOCKS,
     GROUPS,
+    KINDS,
     is_answer,
     is_feature,
     is_practice,
+    is_rt,
     is_time,
     like,
     named_like,
@@ -24,7 +26,9 @@ from howlearn.reading.guess.behaviour import (
     ALWAYS,
     FEWEST,
     MOST_OPTIONS,
+    NEARLY,
     follows_from,
+    hangs_on,
     on_offer,
 )
 from howlearn.reading.guess.column_checks import (
@@ -32,6 +36,7 @@ from howlearn.reading.guess.column_checks import (
     constant_within,
     is_key,
     is_number,
+    materialise,
     nothing_in,
     repeats,
     rows_among,
@@ -39,9 +44,17 @@ from howlearn.reading.guess.column_checks import (
     share,
     tell_the_same,
     with_reward,
+    worth_in,
 )
 from howlearn.reading.guess.context import is_chosen
-from howlearn.reading.guess.draft import BY_CONTENT, Candidate, Draft, in_expression, in_quotes
+from howlearn.reading.guess.draft import (
+    BY_CONTENT,
+    Answer,
+    Candidate,
+    Draft,
+    in_expression,
+    in_quotes,
+)
 from howlearn.reading.guess.sample import Sample, together
 from howlearn.reading.rewards import GOOD_WORDS
 
@@ -309,3 +322,60 @@ def find_offers_of_contexts(draft: Draft) -> None:
         "taken as not on offer",
         "--offers none if all could be chosen",
     )
+
+
+# To act or not to act, where only the one leaves a mark.
+
+GOES = (0.05, 0.95)  # the share of trials with a response, where none is a choice too
+HANGS = 1e-3  # by chance
+
+
+def find_go_or_not(draft: Draft) -> None:
+    """One key that is pressed or not, with an outcome either way: not to press it is a choice.
+
+    Under a name that does not tell it, this is asked.
+    """
+    named = draft.named("action")
+    aliens = {c for c in draft.free if is_time(c) or like(c, KINDS)} | {*draft.named("context")}
+    others = [c for c in draft.free if c not in named and c not in aliens]
+    sure = named if draft.column("reward") is not None else ()
+    likely = [c for c in (*named, *others) if _may_go(draft, c)]
+    likely = [c for c in likely if c in sure or _is_about_trials(draft, c)]
+    if not likely:
+        return
+    column, value = likely[0], next(iter(draft.sample.counts(likely[0])))
+    text = f"if({in_expression(column)} == missing, 'no-go', 'go')"
+    why = f"{column} has one key or none, and outcomes either way: none is a choice, too"
+    materialise(draft, "action", text)
+    draft.put("action", text, BY_CONTENT, why)
+    if column in named:
+        draft.odd(why, f"--action {column} treats rows without a key as missed")
+    else:
+        says = "yes: to do nothing is the other choice"
+        sentence = f"is {column}, which is {value} or empty, what people did?"
+        draft.ask("action", sentence, [Answer("action", text, says)])
+
+
+def _may_go(draft: Draft, column: str) -> bool:
+    """Whether a column has one value in some trials of each learner, and none in others."""
+    sample, reward = draft.sample, draft.column("reward")
+    if len(sample.counts(column)) != 1 or in_expression(column) is None:
+        return False
+    gone = sample.missing(column)
+    told = np.ones(len(gone), np.bool_) if reward is None else ~sample.missing(reward)
+    varies = not constant_within(draft.learners(), gone.astype(np.intp))
+    return GOES[0] < 1 - gone.mean() < GOES[1] and varies and told[gone].mean() > NEARLY
+
+
+def _is_about_trials(draft: Draft, column: str) -> bool:
+    """Whether gaps go with response times that are missing or 0, or the outcome hangs on them."""
+    sample, reward, owner = draft.sample, draft.column("reward"), draft.learners()
+    gone = sample.missing(column)
+    for times in [sample.numbers(c) for c in draft.free if is_rt(c)]:
+        if np.mean((np.nan_to_num(times) > 0) != gone) > NEARLY:
+            return True
+    if reward is None:
+        return False
+    shown = [np.zeros(len(owner), np.intp), *(sample.codes(c) for c in draft.named("context"))]
+    worth, made = np.nan_to_num(worth_in(sample, reward)), gone.astype(np.intp)
+    return any(hangs_on(worth, made, together(owner, codes)) < HANGS for codes in shown)

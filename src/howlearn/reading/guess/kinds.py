@@ -23,7 +23,14 @@ from howlearn.reading.guess.not_covered import (
     Untaught,
     ask_if_learned,
 )
-from howlearn.reading.guess.stages import TwoStages, one_choice_of_two, two_stages
+from howlearn.reading.guess.stages import (
+    STATES,
+    TwoStages,
+    filled,
+    one_choice_of_two,
+    two_stages,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from howlearn.reading.plan import ReadingPlan
@@ -58,19 +65,30 @@ class TwoStep(Kind):
         """Which option reads the stages."""
         stages = self._stages(found, draft)
         one = None if draft is None or stages is not None else one_choice_of_two(draft)
+        if one is not None and draft is not None:
+            stages = filled(draft)
+        two = "reads each row as two trials, one per stage"
+        helps = "" if stages is None else f'--stages "{stages.typed}" {two}'
         if one is not None:
-            return f"this is a two-step task ({one.reason}), not a bandit; {one.helps}"
+            helps = "; ".join(filter(None, (helps, one.helps)))
+            return f"this is a two-step task ({one.reason}), not a bandit; {helps}"
         if stages is None:
             return None
         return (
             f"this is a two-step task ({stages.reasons[0]}), and one choice per row would be a "
-            f'bandit, which it is not; --stages "{stages.typed}" reads each row as two trials, one '
-            "per stage"
+            f"bandit, which it is not; {helps}"
         )
 
     def _stages(self, found: Evidence | None, draft: Draft | None) -> TwoStages | None:
         if draft is not None:
-            return two_stages([*draft.sample.columns], draft.sample.counts)
+            named = two_stages([*draft.sample.columns], draft.sample.counts)
+            if named is not None:
+                return filled(draft, named.first, named.second) or named
+            return (
+                filled(draft)
+                if any(STATES & {*words_of(c)} for c in draft.sample.columns)
+                else None
+            )
         return None if found is None else two_stages(found.columns)
 
 

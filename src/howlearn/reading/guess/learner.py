@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import polars as pl
 
@@ -16,7 +18,14 @@ from howlearn.reading.columns import (
     named_like,
     parts_of,
 )
-from howlearn.reading.guess.column_checks import materialise, repeats, runs_within, unique_within
+from howlearn.reading.formats.table import FOLDER
+from howlearn.reading.guess.column_checks import (
+    constant_within,
+    materialise,
+    repeats,
+    runs_within,
+    unique_within,
+)
 from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, Answer, Draft, in_expression, typed
 from howlearn.reading.guess.sample import Sample, together
 
@@ -58,6 +67,8 @@ def find_learner(draft: Draft) -> None:
         draft.put("learner", FILE_STEM, BY_NAME, "the files' names hold it")
     if "learner" not in draft.guesses and files == 1:
         _ask_who(draft)
+    if "learner" not in draft.guesses and files > 1:
+        _ask_about_names(draft, files)
     if "learner" not in draft.guesses:
         one = "no column looks like it: " + (
             "each file is one learner" if files > 1 else "the file is taken as one learner"
@@ -136,6 +147,44 @@ def _ask_about_files(draft: Draft, column: str) -> None:
         ],
     )
     draft.put("learner", text, BY_CONTENT, f"the names in {column} occur again in each file")
+
+
+FEWEST_NAMES = 4  # fewer may be groups
+_MARKS, _DATE = re.compile(r"[_\-. ]+"), re.compile(r"(19|20)?[0-9]{6}|(19|20)[0-9]{2}")
+
+
+def _ask_about_names(draft: Draft, files: int) -> None:
+    """Several files under the same folder or first part of their names: of one person?"""
+    sample = draft.sample
+    file = sample.file[sample.rows]
+    if FOLDER in draft.free and constant_within(file, sample.codes(FOLDER)):
+        found, n = FOLDER, len(sample.counts(FOLDER))
+        sentence = f"the {files:,} files lie in {n:,} folders: is each folder one learner?"
+    else:
+        parts = [[p for p in _MARKS.split(stem) if p] for stem in sample.stems]
+        firsts = {p[0] for p in parts if len(p) > 1 and not _DATE.fullmatch(p[0])}
+        found, n = f"part({FILE_STEM}, 1)", len(firsts)
+        if len(parts) != files or not all(len(p) > 1 and p[0] in firsts for p in parts):
+            return
+        if n < FEWEST_NAMES:
+            return
+        names = pl.Series([p[0] for p in parts])
+        draft.sample = sample.having(found, names.gather(pl.Series(sample.file)))
+        draft.computed.add(found)
+        sentence = f"the names of the {files:,} files begin with {n:,} words: is each one learner?"
+    if not 2 <= n <= files / 2:
+        return
+    answers = [
+        Answer("learner", found, f"yes: {n:,} learners, each with several files"),
+        Answer("learner", FILE_STEM, f"no: each file is one learner ({files:,})"),
+    ]
+    if found == FOLDER and len({*sample.stems}) < files:
+        named = f"column('{FILE_STEM}')"
+        answers.append(Answer("learner", named, "no: files of the same name are one learner's"))
+    if found == FOLDER and n < files / n:
+        answers[:2] = answers[1::-1]  # groups, more likely
+    draft.ask("learner", sentence, answers)
+    draft.put("learner", answers[0].value, BY_CONTENT, "several files may be one learner's")
 
 
 def _ask_who(draft: Draft) -> None:

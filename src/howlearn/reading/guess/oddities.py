@@ -84,7 +84,8 @@ def _reaction_times(draft: Draft) -> None:
     if column is None:
         return
     times = draft.sample.numbers(column)[draft.chosen]
-    times = times[np.isfinite(times)]
+    withheld = draft.kind is not None and draft.kind.name == "go/no-go"  # takes no time
+    times = times[np.isfinite(times) & ~(withheld & (times == 0))]
     if not len(times):
         return
     middle = float(np.quantile(times, 0.5, method="lower"))  # of huge ones no mean can be had

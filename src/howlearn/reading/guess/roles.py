@@ -9,7 +9,12 @@ import numpy as np
 from howlearn.core.expression_values import FALSE_WORDS, TRUE_WORDS
 from howlearn.core.text import few
 from howlearn.reading.columns import is_answer, like, named_like
-from howlearn.reading.guess.action import action_candidates, are_plain_numbers, from_right_and_wrong
+from howlearn.reading.guess.action import (
+    action_candidates,
+    are_plain_numbers,
+    find_go_or_not,
+    from_right_and_wrong,
+)
 from howlearn.reading.guess.behaviour import (
     LOOKED_AT,
     NEARLY,
@@ -97,7 +102,7 @@ def find_action_and_reward(draft: Draft) -> None:
         unreadable_rewards(draft)
     _put(draft, "action", actions)
     if draft.open("action"):
-        _go_or_not(draft)
+        find_go_or_not(draft)
     if draft.open("action"):
         ask_what_was_chosen(draft)
     if draft.open("action") and draft.open("reward"):
@@ -197,27 +202,6 @@ def ask_what_is_good(draft: Draft) -> None:
             Answer("reward", f"0 - {name}", "more of it is worse"),
         ],
     )
-
-
-GOES = (0.05, 0.95)  # the share of trials with a response, where none is a choice too
-
-
-def _go_or_not(draft: Draft) -> None:
-    """One key that is pressed or not, with an outcome either way: not to press it is a choice."""
-    reward, sample = draft.column("reward"), draft.sample
-    for column in draft.named("action"):
-        name = in_expression(column)
-        if len(sample.counts(column)) != 1 or name is None or reward is None:
-            continue
-        gone = sample.missing(column)
-        told = ~sample.missing(reward)
-        if GOES[0] < 1 - gone.mean() < GOES[1] and told[gone].mean() > NEARLY:
-            text = f"if({name} == missing, 'no-go', 'go')"
-            why = f"{column} has one key or none, and outcomes either way: none is a choice, too"
-            materialise(draft, "action", text)
-            draft.put("action", text, BY_CONTENT, why)
-            draft.odd(why, f"--action {column} treats rows without a key as missed")
-            return
 
 
 def _said(draft: Draft, role: str) -> list[Candidate]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from howlearn.reading.columns import is_answer, is_time, named_like, parts_of
-from howlearn.reading.guess.behaviour import follows_from, hangs_on
-from howlearn.reading.guess.column_checks import worth_in
+from howlearn.reading.guess.behaviour import follows_from, goes_on, hangs_on
+from howlearn.reading.guess.column_checks import constant_within, worth_in
 from howlearn.reading.guess.draft import Draft, in_expression, in_quotes, typed
 from howlearn.reading.guess.evidence import centred, score
 from howlearn.reading.guess.sample import together
@@ -155,6 +155,54 @@ def one_choice_of_two(draft: Draft) -> OneChoice | None:
             led = f"--action {typed(column)} reads choices between what they led to"
             return OneChoice(why, f"{led}, {bandit}")
     return None
+
+
+def filled(draft: Draft, first: str = "", second: str = "") -> TwoStages | None:
+    """The two choices of a row and the state between them, by what columns do; None if unclear.
+
+    The state hangs on the first choice, and only by chance; the outcome hangs on the second.
+    """
+    reward, sample, owner = draft.column("reward"), draft.sample, draft.learners()
+    few = [c for c in sample.columns if _are_few(c, sample.counts) and c not in draft.computed]
+    few = [c for c in few if not (is_time(c) or is_answer(c) or c == reward)]
+    few = [c for c in few if not constant_within(owner, sample.codes(c))]
+    if reward is None or (first and first not in few) or (second and second not in few):
+        return None
+    shown = sorted(few, key=lambda c: (not STATES & {*words_of(c)}, not LATER & {*words_of(c)}))
+    bare = {c: "_".join(w for w in words_of(c) if not w.isdigit()) for c in few}
+    named = {c for c in few if named_like("action", [c, bare[c]])} | {draft.column("action")}
+    for state in shown:
+        for one in [first] if first else sorted(few, key=lambda c: c not in named):
+            if state in (first, second, one) or not _leads_to(draft, one, state, reward):
+                continue
+            others = [c for c in few if c not in (one, state) and not BETWEEN & {*words_of(c)}]
+            others = [second] if second else others
+            chance = {c: _earns(draft, c, state, reward) for c in others}
+            sure = [c for c in others if chance[c] < (UNTOLD if c in named else LED)]
+            best = min(sure, key=lambda c: chance[c], default=second)
+            if best:
+                reasons = f"{one} and {best} are two choices in a row", f"{state} lies between them"
+                return TwoStages(one, best, state, reasons)
+    return None
+
+
+def _leads_to(draft: Draft, first: str, state: str, reward: str) -> bool:
+    """Whether a choice leads to a state by chance, beyond which it earns nothing."""
+    rows = draft.chosen & ~draft.sample.missing(reward)
+    made, there = (draft.sample.codes(c)[rows] for c in (first, state))
+    if follows_from(there, made) or follows_from(made, there) or not _hangs(draft, state, first):
+        return False
+    worth = worth_in(draft.sample, reward)[rows]
+    return hangs_on(worth, made, together(draft.learners()[rows], there)) > UNTOLD
+
+
+def _earns(draft: Draft, second: str, state: str, reward: str) -> float:
+    """How likely outcomes differ between the choices in a state this much by chance alone."""
+    rows = draft.chosen & ~draft.sample.missing(reward)
+    made, there = (draft.sample.codes(c)[rows] for c in (second, state))
+    place = together(draft.learners()[rows], there)
+    worth = worth_in(draft.sample, reward)[rows]
+    return min(hangs_on(worth, made, place), goes_on(worth, together(made), place))
 
 
 def _take_turns(draft: Draft, column: str) -> bool:
