@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import canonical
@@ -70,3 +72,17 @@ def parse_wide(text: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
             alone = len(patterns) and said == found[0]
             roles[name] = [*patterns][-1] if alone else expression
     return patterns, roles
+
+
+def offers_as_text(offers: Mapping[Any, Any]) -> tuple[str, ...]:
+    """A table of what was on offer as texts that ``parse_offers`` takes, whatever labels hold.
+
+    >>> offers_as_text({12: [1, 2], "B": "a|b"})
+    ('{"12": ["1", "2"]}', 'B=a|b')
+    """
+    return tuple(
+        f"{label}={mine}"
+        if isinstance(mine, str)
+        else json.dumps({str(label): [str(one) for one in mine]}, ensure_ascii=False)
+        for label, mine in offers.items()
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
@@ -24,7 +23,13 @@ from howlearn.core.options import (
     Values,
     several,
 )
-from howlearn.reading.option_texts import ROLES_NAMED, parse_missing, parse_recode, parse_wide
+from howlearn.reading.option_texts import (
+    ROLES_NAMED,
+    offers_as_text,
+    parse_missing,
+    parse_recode,
+    parse_wide,
+)
 
 __all__ = ["DATA", "NONE", "ReadOptions"]
 
@@ -347,6 +352,13 @@ class ReadOptions:
         rank=2,
     )
 
+    encoding: str | None = _option(
+        Kind("NAME"),
+        "The encoding of text files, for example shift_jis or windows-1251, if it is not found.",
+        'the encoding of text files, such as "shift_jis", where it is not found',
+        rank=3,
+        may_be_open=True,
+    )
     stages: str | None = _option(
         Kind("COL; COL@STATE"),
         "Several choices per row, in order, and the state in which each is made.",
@@ -432,17 +444,3 @@ def refused(given: Mapping[str, Any]) -> frozenset[str]:
     ['by', 'where']
     """
     return frozenset(name for name, value in given.items() if DATA[name].is_refused(value))
-
-
-def offers_as_text(offers: Mapping[Any, Any]) -> tuple[str, ...]:
-    """A table of what was on offer as texts that ``parse_offers`` takes, whatever labels hold.
-
-    >>> offers_as_text({12: [1, 2], "B": "a|b"})
-    ('{"12": ["1", "2"]}', 'B=a|b')
-    """
-    return tuple(
-        f"{label}={mine}"
-        if isinstance(mine, str)
-        else json.dumps({str(label): [str(one) for one in mine]}, ensure_ascii=False)
-        for label, mine in offers.items()
-    )

@@ -18,6 +18,14 @@ from howlearn.core.errors import DataError, Problem
 from howlearn.core.text import many
 from howlearn.reading.formats import TEXT, Format
 from howlearn.reading.formats.detect import CHUNK, format_named, reason_of, refused
+from howlearn.reading.formats.encodings import (
+    SAY_IT,
+    UNKNOWN,
+    UNTOLD,
+    Encoding,
+    decoded,
+    encoding_of,
+)
 from howlearn.reading.formats.experiment_logs import (
     QUALTRICS,
     QUALTRICS_NOTE,
@@ -38,11 +46,7 @@ from howlearn.reading.formats.table import (
     too_many_columns,
 )
 from howlearn.reading.formats.text_layout import (
-    WINDOWS,
-    Encoding,
     Layout,
-    decoded,
-    encoding_of,
     is_data,
     is_wrapped,
     layout_of,
@@ -279,7 +283,12 @@ class Delimited(Table):
         try:
             text = decoded(raw, encoding)
         except UnicodeError:
-            raise DataError([self._not_text()]) from None
+            if encoding.name != UNKNOWN:
+                raise DataError([self._not_text()]) from None
+            untold = self._problem(
+                None, None, UNTOLD, "UTF-8, or an encoding that is named", SAY_IT
+            )
+            raise DataError([untold]) from None
         if "\0" in text:
             raise DataError([self._not_text()])
         return text.encode("utf-8")
@@ -351,8 +360,8 @@ class Delimited(Table):
         return ", ".join([*words, *([encoding.words] if encoding.words else [])])
 
     def _notes(self, encoding: Encoding) -> Iterator[str]:
-        if encoding.name == WINDOWS:
-            yield "its letters are not UTF-8; they were read as Windows-1252 (Latin-1)"
+        if not encoding.name.startswith("utf"):
+            yield f"its letters are not UTF-8; they were read as {encoding.words} (--encoding NAME)"
         if self.twice:
             yield told_twice(self.twice)
         if self._about_names:

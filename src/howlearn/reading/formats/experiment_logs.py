@@ -16,10 +16,10 @@ from howlearn.core.errors import DataError, Problem
 from howlearn.reading.columns import is_count
 from howlearn.reading.formats import Format
 from howlearn.reading.formats.detect import refused
+from howlearn.reading.formats.encodings import decoded, encoding_of
 from howlearn.reading.formats.levels import Look, Unclear, named_levels
 from howlearn.reading.formats.nested import from_records, parts, table_in, whole_table
 from howlearn.reading.formats.table import Asking, Held, Table
-from howlearn.reading.formats.text_layout import decoded, encoding_of
 
 FORMAT = "E-Prime log, rows counted as trials"
 _BEGINS = b"*** Header Start ***"

@@ -15,6 +15,7 @@ from howlearn.core.errors import DataError, HowlearnError, Problem
 from howlearn.core.expressions import is_expression
 from howlearn.reading.formats import allowed
 from howlearn.reading.formats.detect import format_named, format_of, refused
+from howlearn.reading.formats.encodings import as_utf8, check_encoding
 from howlearn.reading.formats.folders import (
     as_bids,
     begins_with,
@@ -213,6 +214,8 @@ def open_tables(
     notes: list[str] = []
     seen: set[str] = set()
     done = False  # whether files of one quantity each were put together
+    encoding = None if options is None else options.encoding
+    check_encoding(encoding or "utf-8")
     lists: set[Path] = set()  # folders with a list of the folders inside them
     told = set() if options is None else {*texts(vars(options).values())}
     for given in paths:
@@ -223,7 +226,7 @@ def open_tables(
         unread: list[Problem] = []
         for path in files:
             try:
-                opened += arranged(_open(path, seen), options)
+                opened += arranged(_open(path, seen, encoding), options)
             except DataError as error:
                 beside_data = files != [given] and _explains(path)
                 (unread if beside_data else problems).extend(error.problems)
@@ -405,7 +408,7 @@ def stamp_of(path: Path) -> tuple[int, ...]:
     return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns
 
 
-def _open(given: Path, seen: set[str]) -> Sequence[Table]:
+def _open(given: Path, seen: set[str], encoding: str | None = None) -> Sequence[Table]:
     """The tables of a file, or the one that FILE#NAME means."""
     path, inside = split_name(given)
     try:
@@ -419,6 +422,8 @@ def _open(given: Path, seen: set[str]) -> Sequence[Table]:
             raise refused(
                 given, f"a file without sheets or variables: {path.name}", "name it alone"
             )
+        if encoding is not None and not format.binary:
+            content = as_utf8(path, content, encoding)
         return format.open(path, inside, content)
     except (OSError, ValueError) as error:
         raise DataError([_unreadable(path, error)]) from None
