@@ -71,17 +71,23 @@ def test_a_needle_on_a_plain_is_found():
 
 
 def test_a_fit_no_better_than_guessing_is_not_called_ok():
-    """Choices that depend on the last one are not guesses; those of a coin are."""
+    """Choices that depend on the last one are not guesses; a coin's are, unless a ridge may hide
+    something."""
     random = np.random.default_rng(5)
     repeated = np.repeat(random.integers(0, 3, 100), 4)
     tossed = random.integers(0, 3, 400)
-    for actions, wanted in ((repeated, Statuses.UNSTABLE), (tossed, Statuses.OK)):
+    cases = (
+        (repeated, False, Statuses.UNSTABLE),
+        (tossed, False, Statuses.OK),
+        (tossed, True, Statuses.UNSTABLE),
+    )
+    for actions, ridged, wanted in cases:
         study = study_of([Trial("x", int(a), 0.0) for a in actions], n_actions=3)
-        passes = passes_of(study)
+        passes, ridges = passes_of(study), np.array([ridged])
         guessing = np.array([-len(actions) * np.log(3)])
         status = np.full((1, 2), Statuses.OK, np.int8)
-        mark_missed(passes, guessing, guessing, status)
+        mark_missed(passes, guessing, guessing, ridges, status)
         assert (status == wanted).all()
         status[:] = Statuses.OK
-        mark_missed(passes, guessing + 50.0, guessing, status)
+        mark_missed(passes, guessing + 50.0, guessing, ridges, status)
         assert (status == Statuses.OK).all()

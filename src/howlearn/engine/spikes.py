@@ -106,15 +106,21 @@ def narrow(
     return found
 
 
-def mark_missed(passes: Passes, value: Floats, guessing: Floats, status: NDArray[np.int8]) -> None:
-    """Mark fits no better than guessing of choices that are not guesses: the search missed."""
-    status[missed(passes, value, guessing, status[:, 0] != Statuses.UNSEEN)] = Statuses.UNSTABLE
+def mark_missed(
+    passes: Passes, value: Floats, guessing: Floats, ridged: Bools, status: NDArray[np.int8]
+) -> None:
+    """Mark fits no better than guessing where the search may have missed a better one."""
+    known = status[:, 0] != Statuses.UNSEEN
+    status[missed(passes, value, guessing, known, ridged)] = Statuses.UNSTABLE
 
 
-def missed(passes: Passes, value: Floats, guessing: Floats, known: Bools) -> Bools:
-    """Which of the curves known to vary are explained no better than guesses, and are none."""
+def missed(passes: Passes, value: Floats, guessing: Floats, known: Bools, ridged: Bools) -> Bools:
+    """Which of the known curves are explained no better than guesses, though they may be none.
+
+    They may be where the surface has ridges, or where choices depend on the last one.
+    """
     poor = known & (value < guessing + POOR)
-    for curve in np.flatnonzero(poor):
+    for curve in np.flatnonzero(poor & ~ridged):
         poor[curve] = _depends_on_the_last(passes, int(curve)) < CHANCE
     return poor
 

@@ -5,7 +5,7 @@ soon differs altogether, so that the likelihood of 500 trials can have its top o
 millionth of a rate wide, thousands of nats above its surroundings. That of the first trials is
 smooth, though, and its top becomes narrower with every trial. So a cloud of points is led to it:
 from the points that explain the first trials best, those that explain some more are sought between
-and around them, and so on to the last trial.
+and around them, and so on to the last trial, by fewer trials at a time where the top narrows fast.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from howlearn.engine.two_parameters import Climb
 
 CLOUD, KEPT = 8 * RATES, RATES  # points in all, and those from which the next ones are made
-STEP, FEWEST, MOST = 16, 24, 96  # trials that a stage adds, stages
-NEAR = 10.0  # nats behind the best, at which a point is still worth following
-AGAIN, ENOUGH = 4, RATES // 2  # rounds of a stage, until so many points are near the best
+BEST = KEPT // 2  # of these, the highest; the others are any that are near
+FIRST, LONGER = 8, 1.6  # trials that the first stage adds, and how much more each next one
+NEAR = 6.0  # nats behind the best, at which a point is still worth following
+FEWEST, ENOUGH = 16, RATES  # points near the best: for fewer a stage is halved, for more lengthened
+PATIENCE = 60  # passes over all trials, after which stages are no longer halved
 LAST, WIDE = 40, 6  # rounds with all trials, and those of the whole cloud
 FEW, SETTLED = 16, 1e-10  # points kept in the others, nats between them
 
@@ -37,17 +39,22 @@ def _led(climb: Climb, curve: int, seed: int) -> Floats:
     learner, mark, _ = np.unravel_index(curve, climb.passes.shape)
     end = int(climb.passes.block.marks[learner, mark])
     random = np.random.default_rng(seed)
-    n = int(np.clip(-(-end // STEP), FEWEST, MOST))
-    x = _spread(climb.ends)
-    for stop in np.unique(np.ceil(end * (np.arange(1, n + 1) / n) ** 1.3).astype(np.int64)):
-        for _ in range(AGAIN):
-            values = _values(climb, curve, x, int(stop))
-            near = values > values.max() - NEAR
+    x = kept = _spread(climb.ends)
+    stop, step, passed = 0, float(FIRST), 0
+    while stop < end:
+        ahead = min(end, stop + int(step))
+        values = _values(climb, curve, x, ahead)
+        passed += ahead
+        near = values > values.max() - NEAR
+        if near.sum() < FEWEST and step >= 2.0 and stop and passed < PATIENCE * end:
+            step /= 2  # the top has become too narrow for the cloud
+        else:
             # While trials are to come, all that are not far behind are alike: picked by chance.
-            order = np.lexsort((-values, -(near * (1.0 + random.random(len(values))))))[:KEPT]
-            x = np.concatenate([x[order], _between(x[order], CLOUD - KEPT, climb.ends, random)])
-            if near.sum() >= ENOUGH:
-                break
+            order = np.lexsort((-values, -(near * (1.0 + random.random(len(values))))))
+            best = np.argsort(-values, kind="stable")[:BEST]
+            kept = x[np.concatenate([best, order[~np.isin(order, best)][: KEPT - BEST]])]
+            stop, step = ahead, step * (LONGER if near.sum() >= ENOUGH else 1.0)
+        x = np.concatenate([kept, _between(kept, CLOUD - KEPT, climb.ends, random)])
     for turn in range(LAST):
         wide = turn < WIDE
         values = _values(climb, curve, x, end)

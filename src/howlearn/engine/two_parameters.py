@@ -233,6 +233,7 @@ COARSE_STEP = 0.111  # in u, between rates on the coarse grid: 63 of them up to 
 COARSE_ROWS = 7  # values of the second parameter
 STEP, ROWS = 0.04, 12  # on the fine grid
 STARTS, FEW = 8, 2  # tops that are refined, at most: where the surface is rough, and smooth
+AGREE = 0.01  # nats; climbs that end this close to the best agree with it
 CLOSE = 4.0  # nats below the best node; lower tops are not refined
 FLAT = 1e-9  # nats; a likelihood that varies less than this holds no information
 SURPRISE = 2.0  # nats that a closer look may find above the best node of the coarse grid
@@ -258,7 +259,8 @@ def fit_surface(
     grid = np.stack([passes.curves(first.at(rates), value) for value in second.at(rows)], axis=1)
     climb = Climb(passes, parameters)
     once = grid[:, :, : len(np.unique(rates))]  # the end, too
-    chosen, x, value, total = _highest_tops(climb, seen.reshape(-1), grid, once, rates, rows)
+    tops, ridged = _highest_tops(climb, seen.reshape(-1), grid, once, rates, rows)
+    chosen, x, value, total = tops
     theta = np.tile([p.default for p in parameters], (n, 1))
     theta[chosen] = climb.parameters_at(x)
     values = grid[:, 0, 0].copy()  # flat and unseen: the same everywhere
@@ -271,7 +273,7 @@ def fit_surface(
     at[chosen] = x
     spikes.mark_unstable(passes, at, values, status, parameters)
     if passes.spiky:
-        spikes.mark_missed(passes, values, grid[:, 0, 0], status)
+        spikes.mark_missed(passes, values, grid[:, 0, 0], ridged, status)
     interval = None
     if reach is not None:
         nodes = np.unique(rates), rows
@@ -289,8 +291,11 @@ def fit_surface(
 
 def _highest_tops(
     climb: Climb, seen: Ints, grid: Floats, once: Floats, rates: Floats, rows: Floats
-) -> Tops:
-    """Of every curve that is neither unseen nor flat, each as closely as its surface is rough."""
+) -> tuple[Tops, Bools]:
+    """Of every curve that is neither unseen nor flat, each as closely as its surface is rough.
+
+    Also which curves have ridges.
+    """
     flat = grid.max(axis=(1, 2)) - grid.min(axis=(1, 2)) < FLAT
     known = ~flat & (seen > 0)
     collapsed = climb.passes.spiky & profiles.several(once, profiles.COLLAPSED)
@@ -310,7 +315,7 @@ def _highest_tops(
         found += _needles(climb, found, known, ridged, grid[:, 0, 0])
     elif ridged.any():
         found.append(climb.climbed(*highest(climb, np.flatnonzero(ridged))))
-    return _best(found)
+    return _best(found), ridged
 
 
 def _best(found: Sequence[Tops]) -> Tops:
@@ -322,29 +327,32 @@ def _best(found: Sequence[Tops]) -> Tops:
     return chosen, x[pick], value[pick], total[pick]
 
 
+def _alone(found: Sequence[Tops], higher: Floats) -> Bools:
+    """Which curves' highest tops were reached by a single climb."""
+    curve, _, value, _ = (np.concatenate(each) for each in zip(*found, strict=True))
+    return np.bincount(curve[value > higher[curve] - AGREE], minlength=len(higher)) == 1
+
+
 def _needles(
     climb: Climb, known_tops: Sequence[Tops], known: Bools, ridged: Bools, guessing: Floats
 ) -> list[Tops]:
     """With losses: tops that the cloud finds; where those are needles or no good, more is tried."""
     passes, found = climb.passes, [*known_tops]
-    ridges = (
-        0 if passes.block.n_actions == 2 else 1
-    )  # among more actions the cloud finds broad tops
     for seed in range(ALL_CLOUDS):
         curve, x, value, _ = _best(found)
         higher = np.full(len(known), -np.inf)
         higher[curve] = value
         # A needle may stand where the coarse grid sees nothing but a plain.
-        missed = spikes.missed(passes, higher, guessing, known)
+        missed = spikes.missed(passes, higher, guessing, known, ridged)
         if seed > 0:
-            poor = np.zeros(len(known), bool)
-            poor[curve] = spikes.narrow(passes, curve, x, value, climb.parameters)
-            ridged = ridged & (poor | (higher < guessing + spikes.POOR)) & (seed < CLOUDS)
+            poor = _alone(found, higher)
+            poor[curve] |= spikes.narrow(passes, curve, x, value, climb.parameters)
+            ridged = ridged & (poor | missed) & (seed < CLOUDS)
         wanted = np.flatnonzero(ridged | missed)
         if not len(wanted):
             break
         found.append(climb.climbed(*followed(climb, wanted, seed)))
-        if seed == ridges:
+        if seed == 1:  # the first cloud finds broad tops
             found.append(climb.climbed(*highest(climb, wanted)))
     return found[len(known_tops) :]
 

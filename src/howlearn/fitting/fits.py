@@ -94,8 +94,8 @@ STATUSES = {
     "at lower bound": "the best value is the smallest one allowed (a rate of 0 means no learning)",
     "at upper bound": "the best value is the largest one allowed (--max-rate raises a bandit's)",
     "capped": "a choice was so improbable under this fit that the update of Exp3 had to be capped",
-    "unstable": "the likelihood has a narrow spike here, so this value means little, and a better "
-    "one may have been missed",
+    "unstable": "the likelihood is rough: this is a narrow spike, or no better than guessing; the "
+    "value means little, and a better one may have been missed",
     "flat": "the trials say nothing about this value; the mean over the model's other cells is "
     "used, or its default",
     "unseen": "the cell does not occur in the trials; the mean over the model's other cells is "
