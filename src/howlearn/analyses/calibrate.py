@@ -36,13 +36,13 @@ from howlearn.analyses.slope_heuristic import slope_of
 from howlearn.core.arrays import Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.core.text import listed
+from howlearn.core.text import Listing, Sentence, listed
 from howlearn.models.model import Model
 from howlearn.models.names import among, models_of
 from howlearn.models.partition_model import candidates
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters
-from howlearn.results.analysis import Analysis, Listing, Sentence
+from howlearn.results.analysis import Analysis
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.files import write_json
 from howlearn.runs.folder import Format

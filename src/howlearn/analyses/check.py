@@ -23,12 +23,12 @@ from howlearn.core.arrays import Floats, Ints
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.core.text import listed, many
+from howlearn.core.text import Listing, Sentence, listed, many
 from howlearn.fitting.fit import guarded_fit
 from howlearn.fitting.fits import ALL
 from howlearn.fitting.unfittable import Guard
 from howlearn.models.model import Model
-from howlearn.results.analysis import MOST_ROWS, Analysis, Listing, Sentence
+from howlearn.results.analysis import MOST_ROWS, Analysis
 from howlearn.results.chunk import Wanted
 from howlearn.results.manifest import ABSOLUTE, CHECK, completeness_of
 from howlearn.results.results import Results

@@ -28,8 +28,8 @@ from howlearn.analyses.compare_tests import (
 )
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
-from howlearn.core.text import listed, many
-from howlearn.results.analysis import MOST_ROWS, Analysis, Listing, Sentence
+from howlearn.core.text import Listing, Sentence, listed, many
+from howlearn.results.analysis import MOST_ROWS, Analysis
 from howlearn.results.results import Results
 from howlearn.results.select_summary import SelectedModels
 from howlearn.runs.parts import Progress

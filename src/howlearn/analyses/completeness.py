@@ -16,8 +16,8 @@ from howlearn.core.arrays import Floats, Ints
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.core.text import many
-from howlearn.results.analysis import Analysis, Listing, Sentence
+from howlearn.core.text import Listing, Sentence, many
+from howlearn.results.analysis import Analysis
 from howlearn.results.results import Results
 from howlearn.runs.files import read_record
 from howlearn.runs.folder import read_table, there

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import polars as pl
 
 from howlearn import __version__
 from howlearn.analyses.error_rates import Advice
@@ -20,7 +18,6 @@ from howlearn.analyses.freeze import (
     own_code,
     task_hash,
 )
-from howlearn.core.columns import of
 from howlearn.core.text import shortened
 from howlearn.models.model import Model
 from howlearn.reading.analysis_options import MODELS
@@ -78,11 +75,6 @@ def _code(plan: FrozenPlan, options: Mapping[str, Any]) -> list[Deviation]:
         for name, planned in plan.code.items()
         if done.get(name, planned) != planned  # one that is left out is told with the options
     ]
-
-
-def table(found: Sequence[Deviation]) -> pl.DataFrame:
-    """One row per deviation; no row if everything is as planned."""
-    return of("deviations").of_rows([astuple(each) for each in found])
 
 
 def _files(plan: FrozenPlan, options: Mapping[str, Any], advice: Advice | None) -> list[Deviation]:

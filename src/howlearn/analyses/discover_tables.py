@@ -18,9 +18,10 @@ from howlearn.core.arrays import Floats
 from howlearn.core.columns import Schema, columns_of, of, renamed
 from howlearn.core.partition import cell_name
 from howlearn.core.study import Study
+from howlearn.core.text import Listing, Sentence
 from howlearn.engine.set_partitions import TIE, in_first_order
 from howlearn.models.partition_model import PartitionModel
-from howlearn.results.analysis import Analysis, Listing, Sentence
+from howlearn.results.analysis import Analysis
 from howlearn.selection.criterion import Criterion
 
 # All learners together: mean co-classification, its clusters, and the marked partitions.

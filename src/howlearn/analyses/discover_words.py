@@ -12,9 +12,9 @@ from howlearn.core.columns import of
 from howlearn.core.partition import Partition, cell_name
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
-from howlearn.core.text import many
+from howlearn.core.text import Listing, Sentence, many
 from howlearn.models.partition_model import PartitionModel
-from howlearn.results.analysis import MOST_ROWS, Listing, Sentence
+from howlearn.results.analysis import MOST_ROWS
 
 if TYPE_CHECKING:
     from howlearn.analyses.discover_tables import Discovery

@@ -17,9 +17,9 @@ from howlearn.core.arrays import Floats
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.core.text import listed
+from howlearn.core.text import Listing, Sentence, listed
 from howlearn.models.user_code import named_part
-from howlearn.results.analysis import Analysis, Listing, Sentence
+from howlearn.results.analysis import Analysis
 from howlearn.results.inputs import recorded_mechanisms
 from howlearn.runs.folder import read_table, there
 from howlearn.runs.parts import Progress

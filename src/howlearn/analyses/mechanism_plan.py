@@ -16,8 +16,9 @@ from howlearn.core.arrays import Floats, Ints
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study, trials_of
+from howlearn.core.text import Listing, Sentence
 from howlearn.models.task import Task
-from howlearn.results.analysis import Analysis, Listing, Sentence
+from howlearn.results.analysis import Analysis
 from howlearn.runs.parts import Progress
 from howlearn.simulation.simulate import simulate
 

@@ -11,10 +11,10 @@ import polars as pl
 
 from howlearn.analyses.mechanism_space import MOST_PARTS
 from howlearn.core.arrays import Floats
-from howlearn.core.text import listed, many
+from howlearn.core.text import Listing, Sentence, listed, many
 from howlearn.models.adjustments import BASES, Part
 from howlearn.models.mechanism_parts import known_mechanisms
-from howlearn.results.analysis import DRAWN, Analysis, Listing, Sentence
+from howlearn.results.analysis import DRAWN, Analysis
 
 NAMES = (*known_mechanisms(), BASES[1])
 PEOPLE, TRIALS = 20, 150  # with fewer, only what nearly everybody shows is found

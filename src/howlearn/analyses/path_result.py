@@ -12,8 +12,8 @@ import polars as pl
 
 from howlearn.analyses import path_tables
 from howlearn.analyses.path_tables import AVERAGED, KAPPA, leading
-from howlearn.core.text import listed
-from howlearn.results.analysis import Analysis, Listing, Sentence
+from howlearn.core.text import Listing, Sentence, listed
+from howlearn.results.analysis import Analysis
 from howlearn.selection.criteria import Penalized
 
 # Whether the leading model changes along each axis, where, and what that means, in plain words.

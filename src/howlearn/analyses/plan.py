@@ -17,12 +17,13 @@ from howlearn.analyses.error_rates import curve, selected_counts, standard_error
 from howlearn.core.arrays import Floats
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
+from howlearn.core.text import Listing, Sentence
 from howlearn.fitting.fits import ALL
 from howlearn.models.model import Model
 from howlearn.models.names import models_of
 from howlearn.models.task import Task
 from howlearn.models.values import Parameters
-from howlearn.results.analysis import MOST_ROWS, Analysis, Listing, Sentence
+from howlearn.results.analysis import MOST_ROWS, Analysis
 from howlearn.runs.cluster import engine_of
 from howlearn.runs.parts import Memory, Progress, Store, Threads
 from howlearn.selection.criteria import DEFAULT

@@ -13,7 +13,7 @@ from howlearn.cli.options import DATA, FILES, FRESH, OUT
 from howlearn.cli.progress import following, option, select_command
 from howlearn.core.errors import DataError, HowlearnError
 from howlearn.core.options import FilePath, OnOff, Option, Panel
-from howlearn.core.text import few, many, shortened
+from howlearn.core.text import Listing, Sentence, few, many, shortened
 from howlearn.reading.analysis_options import TASK
 from howlearn.reading.options import DATA as READING
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from howlearn.core.study import Study
     from howlearn.reading.guess.draft import Question
     from howlearn.reading.guess.inspection import Inspection
-    from howlearn.results.analysis import Listing, Sentence
 
 
 @command(
@@ -127,7 +126,6 @@ def _check_out(out: Path, fresh: bool) -> None:
 
 def _check_table(table: Path | None, fresh: bool) -> None:
     """Refuse a place for the trials before anything is read."""
-
     if table is None:
         return
     if not table.absolute().parent.is_dir():
@@ -221,8 +219,6 @@ def inspection(found: Inspection) -> int:
 
 
 def _parts(found: Inspection) -> Iterator[Listing | Sentence]:
-    from howlearn.results.analysis import Listing, Sentence
-
     for name, form in list(found.files.items())[:FILES_SHOWN]:
         yield Sentence(_line(f"{name}  {form}"), "next")
     if len(found.files) > FILES_SHOWN:

@@ -142,10 +142,7 @@ def run_in_folder(
     show.found(found, given.out)
 
 
-# The next command worth typing, written so that it can be pasted.
-
-
-# Commands as a user would type them again, from their options.
+# Commands as a user would type them again, from their options: the next one worth typing.
 
 
 KNOWN = {**DATA, **ANALYSIS, FORMAT.name: FORMAT, SETTINGS.name: SETTINGS}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,8 +106,8 @@ def select(given: Given) -> None:
 
     For example: howlearn select trials.csv --task five-four --exclude "accuracy < 0.55"
     """
-
     from howlearn.cli import show
+    from howlearn.core.columns import of
     from howlearn.results.analysis import write_tables
     from howlearn.results.inputs import load
     from howlearn.results.manifest import completeness_of, manifest_of
@@ -141,9 +141,8 @@ def select(given: Given) -> None:
             out, study, wanted, manifest | plan, given.format, start, progress, known, inputs.task
         )
     if plan:
-        from howlearn.analyses.deviations import table
-
-        write_tables(out, {"deviations": table(otherwise)}, given.format)
+        deviations = of("deviations").of_rows([astuple(each) for each in otherwise])
+        write_tables(out, {"deviations": deviations}, given.format)
     found = _with_fit(found, given, known_fit)
     show.found(replace(found, usual=by_default), out)
     following("report", out, "-o", "report.html", why="all results on one page")

@@ -20,12 +20,12 @@ from rich.text import Text
 
 from howlearn.cli import Written
 from howlearn.cli.progress import in_lines
-from howlearn.core.text import few, many, one_line, visible
+from howlearn.core.text import Listing, Sentence, few, many, one_line, visible
 
 if TYPE_CHECKING:
     from howlearn.core.study import Study
     from howlearn.models.model import Model
-    from howlearn.results.analysis import Analysis, Listing, Sentence
+    from howlearn.results.analysis import Analysis
     from howlearn.selection.criterion import Criterion
 
 
@@ -208,7 +208,7 @@ def found(analysis: Analysis, out: Path) -> None:
 
     What has no room stands in a file.
     """
-    from howlearn.results.analysis import SUMMARY, Sentence
+    from howlearn.results.analysis import SUMMARY
     from howlearn.runs.files import write_text
 
     Written.complete = not analysis.charts
@@ -229,8 +229,6 @@ def found(analysis: Analysis, out: Path) -> None:
 
 def part(each: Listing | Sentence) -> None:
     """A table or a sentence."""
-    from howlearn.results.analysis import Sentence
-
     if isinstance(each, Sentence):
         say(each)
     else:
@@ -242,8 +240,6 @@ def on_screen(
 ) -> list[Listing | Sentence]:
     """As much as fits: details go first, then long tables and long sentences are cut; then notes
     and answers are left out, the last ones first."""
-    from howlearn.results.analysis import Sentence
-
     shown = _cut(parts, LONGEST)
     if sum(map(_height, shown)) <= room:
         return shown
@@ -264,8 +260,6 @@ def on_screen(
 
 def _without_details(parts: list[Listing | Sentence], room: int) -> list[Listing | Sentence]:
     """Without as many as must go, the last ones first."""
-    from howlearn.results.analysis import Sentence
-
     for part in reversed(parts):
         if sum(map(_height, parts)) > room and isinstance(part, Sentence) and part.kind == "detail":
             parts = [p for p in parts if p is not part]
@@ -273,15 +267,11 @@ def _without_details(parts: list[Listing | Sentence], room: int) -> list[Listing
 
 
 def _may_go(part: Listing | Sentence) -> bool:
-    from howlearn.results.analysis import Sentence
-
     return part.kind != "next" if isinstance(part, Sentence) else not part.whole
 
 
 def _without_rows(parts: list[Listing | Sentence], room: int) -> list[Listing | Sentence]:
     """The longest table is cut until everything fits, or each has three rows."""
-
-    from howlearn.results.analysis import Listing
 
     while sum(map(_height, parts)) > room:
         tables = [
@@ -299,8 +289,6 @@ def _without_rows(parts: list[Listing | Sentence], room: int) -> list[Listing | 
 
 def _cut(parts: Sequence[Listing | Sentence], lines: int) -> list[Listing | Sentence]:
     """No sentence longer than this many lines; commands and paths stay whole."""
-    from howlearn.results.analysis import Listing, Sentence
-
     longest = lines * console.width
     return [
         part
@@ -312,8 +300,6 @@ def _cut(parts: Sequence[Listing | Sentence], lines: int) -> list[Listing | Sent
 
 def _height(part: Listing | Sentence) -> int:
     """Lines on the screen."""
-    from howlearn.results.analysis import Listing
-
     if isinstance(part, Listing):
         legend = len(console.render_lines(part.legend, pad=False)) if part.legend else 0
         return len(console.render_lines(_table(part))) + legend
@@ -323,8 +309,6 @@ def _height(part: Listing | Sentence) -> int:
 
 def in_full(part: Listing | Sentence) -> str:
     """For a file."""
-    from howlearn.results.analysis import Listing
-
     if not isinstance(part, Listing):
         return f"note: {part}" if part.kind == "note" else str(part)
     rows = ["  ".join(row).replace("\n", " ") for row in (part.columns, *part.rows, *part.grey)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 from unicodedata import normalize
 
 # One spelling for every name that data may write as a number.
@@ -167,3 +168,32 @@ def percent(share: float | None) -> str:
     if share is None or share != share:
         return "–"
     return "<1%" if 0 < share < 0.005 else f"{100 * share:.0f}%"
+
+
+# What a command prints: sentences and small tables.
+
+Kind = Literal["answer", "detail", "note", "next"]  # a detail gives way on a full screen
+
+
+class Sentence(str):
+    """Words about what was found; their kind says whether they answer, warn or lead on."""
+
+    kind: Kind
+    strong: str  # a word in it that matters
+
+    def __new__(cls, text: str, kind: Kind = "answer", strong: str = "") -> Sentence:
+        found = super().__new__(cls, text)
+        found.kind, found.strong = kind, strong
+        return found
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A small table to print; what stands in the second line of a cell is grey."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    grey: list[tuple[str, ...]] = field(default_factory=list)  # rows in a section below
+    legend: str = ""  # a grey line below
+    whole: bool = False  # no row gives way on a full screen

@@ -131,7 +131,6 @@ def _reason(gap: float, tied: bool, undetermined: bool) -> str:
 
 def wrong_first_rewards(archive: Archive) -> dict[str, float]:
     """What the generator's fault did to the archive's learners, counted."""
-
     task = Task.load("five-four")
     schedule = task.schedule()
     first = wrong = outside = others_wrong = 0

@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike
 from howlearn.core.errors import HowlearnError
 from howlearn.core.partition import Partition
 from howlearn.core.rules import Exp3
+from howlearn.core.text import Listing, Sentence
 from howlearn.models.partition_model import PartitionModel
 from howlearn.models.task import Task
 from howlearn.paper.theory import published, repaired
 from howlearn.paper.verify_learners import Case, Measure, measured
 from howlearn.paper.verify_propositions import check_propositions
-from howlearn.results.analysis import Analysis, Listing, Sentence
+from howlearn.results.analysis import Analysis
 from howlearn.runs.parts import Memory, Part, Progress, Store, Threads, Work
 
 # How fast a risk falls with the number of trials.

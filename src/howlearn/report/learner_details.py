@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -61,11 +61,6 @@ def detail(found: Results, sequence: int) -> dict[str, Any]:
         "curve": known.curve(sequence),
         "cells": known.trajectories(sequence, model),
     }
-
-
-def details(found: Results, sequences: Iterable[int]) -> Iterator[dict[str, Any]]:
-    """The details of several, one after the other."""
-    return (detail(found, int(i)) for i in sequences)
 
 
 def sequence_named(found: Results, name: str, conditions: Mapping[str, Any] | None = None) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,10 +38,6 @@ class Replays:
         theta = np.ascontiguousarray(self._theta[k][sequence])
         return np.exp(self._advisors[k].log_probabilities(records, theta))
 
-    def every(self, sequences: Iterable[int]) -> Iterator[NDArray[np.float64]]:
-        """The same for several, one after the other."""
-        return (self.probabilities(int(i)) for i in sequences)
-
 
 BINS = 10  # of predicted probabilities
 NORMAL = 1.959963984540054  # standard errors of a 95% interval
@@ -75,7 +70,9 @@ def predicted(found: Results, learners: int = 2_000) -> Predicted:
     who = sampled(study.learners, learners)
     length = np.diff(study.starts)[who]
     original = ranges(study.starts[who], length)
-    p = np.concatenate([np.empty((0, len(study.actions))), *Replays(found).every(who)])
+    replays = Replays(found)
+    each = [replays.probabilities(int(i)) for i in who]
+    p = np.concatenate([np.empty((0, len(study.actions))), *each])
     free = study.scored[original]
     if not free.any():
         raise HowlearnError("no choice is scored, so that there is nothing to predict")

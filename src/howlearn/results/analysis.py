@@ -3,48 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, get_args
 
 import polars as pl
 
 from howlearn.core import columns
 from howlearn.core.columns import write_csv
 from howlearn.core.registry import Registry
+from howlearn.core.text import Listing, Sentence
 from howlearn.results.manifest import made_by
 from howlearn.runs.files import write_text, write_whole
 from howlearn.runs.folder import START, Format, RunFolder, Start, check_format
 
-Kind = Literal["answer", "detail", "note", "next"]  # a detail gives way on a full screen
 MOST_ROWS = 9  # of a printed table: a summary fits one screen, and the files have all
 SUMMARY = "summary.txt"  # of what had no room on the screen
 DRAWN = ("svg", "png")  # the files of a chart
-
-
-class Sentence(str):
-    """Words about what was found; their kind says whether they answer, warn or lead on."""
-
-    kind: Kind
-    strong: str  # a word in it that matters
-
-    def __new__(cls, text: str, kind: Kind = "answer", strong: str = "") -> Sentence:
-        found = super().__new__(cls, text)
-        found.kind, found.strong = kind, strong
-        return found
-
-
-@dataclass(frozen=True)
-class Listing:
-    """A small table to print; what stands in the second line of a cell is grey."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: list[tuple[str, ...]]
-    grey: list[tuple[str, ...]] = field(default_factory=list)  # rows in a section below
-    legend: str = ""  # a grey line below
-    whole: bool = False  # no row gives way on a full screen
 
 
 class Tables(Mapping[str, pl.DataFrame]):

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.core.text import many
+from howlearn.core.text import Listing, Sentence, many
 from howlearn.fitting.fits import Fits
 from howlearn.models.model import Model
 from howlearn.models.task import Task
-from howlearn.results.analysis import Analysis, Listing, Sentence, Tables
+from howlearn.results.analysis import Analysis, Tables
 from howlearn.results.chunk import Folder, Memory
 from howlearn.results.inputs import Inputs
 from howlearn.results.manifest import record, rounded

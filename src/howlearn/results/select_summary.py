@@ -12,12 +12,11 @@ import numpy as np
 import polars as pl
 
 from howlearn.core.errors import HowlearnError
-from howlearn.core.text import few, listed, many
+from howlearn.core.text import Listing, Sentence, few, listed, many
 from howlearn.fitting.defaults import ALONE
 from howlearn.fitting.fits import STATUSES
 from howlearn.reading import exclude
 from howlearn.reading.labels import natural_key
-from howlearn.results.analysis import Listing, Sentence
 from howlearn.results.manifest import (
     CLEAR,
     COMPLETENESS,

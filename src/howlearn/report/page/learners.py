@@ -151,9 +151,8 @@ def panels(
             if name in ("curve", "trajectory")
         }
         drawn = {}
-        for number, (place, detail) in enumerate(
-            zip(chosen, learner_details.details(found, chosen), strict=True)
-        ):
+        for number, place in enumerate(chosen):
+            detail = learner_details.detail(found, int(place))
             drawn[place] = {name: detail[name] for name in KEPT if name in detail}
             if progress:
                 progress(number + 1, len(chosen))
