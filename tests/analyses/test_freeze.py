@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import howlearn as hl
-from howlearn.analyses.deviations import Deviation, deviations, table
+from howlearn.analyses.deviations import Deviation, deviations
 from howlearn.analyses.freeze import (
     FrozenPlan,
     freeze_plan,
@@ -119,7 +119,6 @@ def test_nothing_deviates_from_a_plan_that_is_followed(plan: FrozenPlan) -> None
         assert deviations(plan, options, criteria, models_of(OPTIONS), n) == []
         more = {**options, **open_before}
         assert deviations(plan, more, criteria, models_of(OPTIONS), n) == []
-    assert table([]).columns == ["what", "planned", "done"]
 
 
 def test_every_deviation_is_found(plan: FrozenPlan) -> None:

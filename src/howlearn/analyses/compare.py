@@ -12,20 +12,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from howlearn.analyses import compare_tests
 from howlearn.analyses.compare_groups import Design, Groups, Outcome, groups_of, outcome_of
-from howlearn.analyses.compare_tests import (
-    Compared,
-    Differences,
-    GroupShares,
-    Power,
-    Rate,
-    by_evidence,
-    by_rates,
-    parameters_of,
-    posterior,
-    power,
-    rate,
-)
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.text import Listing, Sentence, listed, many
@@ -43,7 +31,7 @@ SHOWN = 3  # differences of shares that are put into words
 ENOUGH_POWER = 0.8
 
 
-def _power_sentence(groups: Groups, powers: Sequence[Power]) -> list[str]:
+def _power_sentence(groups: Groups, powers: Sequence[compare_tests.Power]) -> list[str]:
     """Before the answer: what groups of these sizes can show."""
     sizes = " and ".join(str(n) for n, _ in groups.sizes())
     if not powers and len(groups.names) == 2:
@@ -79,7 +67,7 @@ BLURRED = (
 AHEAD = 1.0  # nats: less says nothing about a learner
 
 
-def _verdicts(groups: Groups, found: Differences) -> list[str]:
+def _verdicts(groups: Groups, found: compare_tests.Differences) -> list[str]:
     """Whether strategies differ: exactly if an interval of a difference excludes 0."""
     who = f"{groups.column} {listed(groups.names)}"
     told = []
@@ -98,7 +86,7 @@ def _verdicts(groups: Groups, found: Differences) -> list[str]:
     return told
 
 
-def _kept(found: GroupShares) -> list[str]:
+def _kept(found: compare_tests.GroupShares) -> list[str]:
     """How many learners use one strategy under all conditions."""
     low, high = np.quantile(found.keeps, (0.025, 0.975))
     return [
@@ -155,10 +143,10 @@ class Comparison(Analysis):
     graded: bool  # whether the uncertainty of each learner's model is taken along
     apart: bool  # whether rates are free in every group
     models: tuple[str, ...]
-    found: GroupShares
-    differs: Differences
-    powers: tuple[Power, ...]
-    compared: tuple[Rate, ...]
+    found: compare_tests.GroupShares
+    differs: compare_tests.Differences
+    powers: tuple[compare_tests.Power, ...]
+    compared: tuple[compare_tests.Rate, ...]
     blurred: bool = False  # whether nobody's trials tell the models apart
     withheld: tuple[str, ...] = ()  # what ``select`` says first where it withholds answers
 
@@ -326,7 +314,7 @@ def compare(
     pairs = [who.only(pair) for pair in combinations(range(len(who.names)), 2)]
     compared = _by_rates(Results.of(results), outcome, who, seed)
     apart = compared is not None
-    compared = compared or by_evidence(evidence, who, seed)
+    compared = compared or compare_tests.by_evidence(evidence, who, seed)
     shares = compared.shares()
     return Comparison(
         who,
@@ -335,8 +323,8 @@ def compare(
         apart,
         outcome.models,
         shares,
-        Differences.of(shares),
-        tuple(power(compared, shares, who, seed, progress)),
+        compare_tests.Differences.of(shares),
+        tuple(compare_tests.power(compared, shares, who, seed, progress)),
         tuple(_rates(outcome, who, pairs, resamples, permutations, seed)),
         bool((np.ptp(evidence, axis=1) < AHEAD).all()),
         _withheld(Results.of(results)),
@@ -351,7 +339,9 @@ def _withheld(results: Results) -> tuple[str, ...]:
         return ()
 
 
-def _by_rates(results: Results, outcome: Outcome, who: Groups, seed: int) -> Compared | None:
+def _by_rates(
+    results: Results, outcome: Outcome, who: Groups, seed: int
+) -> compare_tests.Compared | None:
     """With rates free in every group; None where the criterion or the lack of trials forbids it."""
     if not outcome.criterion.startswith(Population.name):
         return None
@@ -366,7 +356,7 @@ def _by_rates(results: Results, outcome: Outcome, who: Groups, seed: int) -> Com
     models = [models[names.index(name)] for name in outcome.models if name in names]
     if len(models) != len(outcome.models):
         return None
-    return by_rates(study, models, fixed_evidence(models, study), who, seed)
+    return compare_tests.by_rates(study, models, fixed_evidence(models, study), who, seed)
 
 
 def _span(row: Mapping[str, float], value: str, sign: str = "") -> str:
@@ -397,9 +387,9 @@ def _rates(
     resamples: int,
     permutations: int,
     seed: int,
-) -> list[Rate]:
-    probability = posterior(outcome.evidence[who.kept])
-    parameters = parameters_of(
+) -> list[compare_tests.Rate]:
+    probability = compare_tests.posterior(outcome.evidence[who.kept])
+    parameters = compare_tests.parameters_of(
         outcome.estimates, outcome.labels[who.kept], outcome.models, probability
     )
     found = []
@@ -409,7 +399,7 @@ def _rates(
                 parameter, value=parameter.value[pair.kept], weight=parameter.weight[pair.kept]
             )
             random = np.random.default_rng((seed, 2, k, j))
-            result = rate(own, pair, resamples, permutations, random)
+            result = compare_tests.rate(own, pair, resamples, permutations, random)
             if result is not None:
                 found.append(result)
     return found

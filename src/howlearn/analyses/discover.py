@@ -10,14 +10,7 @@ import numpy as np
 import polars as pl
 from polars import DataFrame
 
-from howlearn.analyses import discover_tables
-from howlearn.analyses.discover_criteria import (
-    DEFAULT,
-    check_criteria,
-    fit_cells,
-    needs_of,
-    terms_of,
-)
+from howlearn.analyses import discover_criteria, discover_tables
 from howlearn.analyses.discover_search import Judged, Search, judge
 from howlearn.analyses.discover_tables import (
     LEARNERS,
@@ -53,7 +46,7 @@ BLOCK_BYTES = 8e6  # of likelihoods on the grid, for the learners of a block
 def discover(
     study: Study,
     rule: Rule | str = GradientBandit(),  # noqa: B008  (frozen)
-    criteria: Sequence[Criterion | str] = DEFAULT,
+    criteria: Sequence[Criterion | str] = discover_criteria.DEFAULT,
     models: Sequence[PartitionModel | str] = (),
     count: int = COUNT,
     by: Sequence[str] = (),
@@ -153,7 +146,7 @@ def check(
     if unknown:
         raise HowlearnError(f"there is no condition {unknown[0]!r} in the study")
     check_contexts(study)
-    return check_criteria(criteria)
+    return discover_criteria.check_criteria(criteria)
 
 
 class _Judging:
@@ -162,7 +155,7 @@ class _Judging:
     def __init__(self, study: Study, asked: Asked) -> None:
         self.study, self.rule = study, asked.rule
         self.criteria, self.count = asked.criteria, asked.count
-        self.needs = needs_of(asked.criteria)
+        self.needs = discover_criteria.needs_of(asked.criteria)
         self.met = discover_tables.contexts_met(study)
         self.why = too_short(study)  # learners who cannot be judged
         code = {context: i for i, context in enumerate(study.contexts)}
@@ -213,11 +206,11 @@ class _Judging:
             search = Search(study, self.rule, codes, self.criteria, self.needs)
             numbers = range(len(self.criteria))
             return [(block[0], [search.judge(k, self.count, named) for k in numbers])]
-        cells = fit_cells(study, self.rule, all_sets(codes), self.needs)
+        cells = discover_criteria.fit_cells(study, self.rule, all_sets(codes), self.needs)
         found = []
         for i, learner in enumerate(block):
             mine, n = cells.of(i), int(study.n_scored[i])
-            terms = [terms_of(c, self.rule, len(codes), n) for c in self.criteria]
+            terms = [discover_criteria.terms_of(c, self.rule, len(codes), n) for c in self.criteria]
             found.append((learner, [judge(t, mine, self.count, named) for t in terms]))
         return found
 

@@ -19,17 +19,9 @@ from howlearn.models.model import Model
 from howlearn.models.names import learning_named
 from howlearn.models.task import Task
 from howlearn.models.user_code import own_model
+from howlearn.reading import project_file
 from howlearn.reading.analysis_options import MODELS, NAMING_FILES
 from howlearn.reading.options import DATA, options_named
-from howlearn.reading.project_file import (
-    PLAN,
-    StudyFile,
-    beside,
-    checked,
-    relative,
-    toml,
-    toml_line,
-)
 from howlearn.results.inputs import task_models
 from howlearn.results.manifest import hash_of as file_hash
 from howlearn.runs.files import write_whole
@@ -256,14 +248,16 @@ _TOLD = {
 def write_plan(path: Path, plan: FrozenPlan, fresh: bool = False) -> FrozenPlan:
     """Write the plan, with paths as seen from there; an earlier one only goes if asked for."""
     if path.is_dir():
-        raise HowlearnError(f"{path} is a folder; -o takes the name of a file such as {PLAN}")
+        raise HowlearnError(
+            f"{path} is a folder; -o takes the name of a file such as {project_file.PLAN}"
+        )
     if path.exists() and not fresh:
         raise HowlearnError(
             f"{path} is there already, and a plan is frozen once; write to another file with -o, "
             "or replace it with --fresh"
         )
     seen = {
-        name: relative(plan.models[name], path.parent)
+        name: project_file.relative(plan.models[name], path.parent)
         for name in NAMING_FILES
         if name in plan.models and Path(plan.models[name]).exists()
     }
@@ -274,10 +268,10 @@ def write_plan(path: Path, plan: FrozenPlan, fresh: bool = False) -> FrozenPlan:
     return plan
 
 
-def plan_text(plan: FrozenPlan, name: str = PLAN) -> str:
+def plan_text(plan: FrozenPlan, name: str = project_file.PLAN) -> str:
     """The text of the file."""
     content = plan.content
-    lines = [_OPENING.format(name=name), toml_line("howlearn", content["howlearn"])]
+    lines = [_OPENING.format(name=name), project_file.toml_line("howlearn", content["howlearn"])]
     for part, told in _TOLD.items():
         lines += ["", f"# {told}", f"[{part}]"]
         given = dict(content[part])
@@ -324,14 +318,14 @@ def read_plan(path: Path) -> FrozenPlan:
         raise HowlearnError(f"{path} is not a plan that howlearn freeze wrote") from None
 
 
-def options_of(path: Path, plan: FrozenPlan) -> StudyFile:
+def options_of(path: Path, plan: FrozenPlan) -> project_file.StudyFile:
     """The options of a plan as those of howlearn.toml; files are seen from here."""
-    data = {n: checked(path, DATA[n], value) for n, value in plan.data.items()}
-    models = {n: checked(path, MODELS[n], value) for n, value in plan.models.items()}
+    data = {n: project_file.checked(path, DATA[n], value) for n, value in plan.data.items()}
+    models = {n: project_file.checked(path, MODELS[n], value) for n, value in plan.models.items()}
     for name in NAMING_FILES:
         if name in models and (path.parent / models[name]).exists():
-            models[name] = beside(path, models[name])
-    return StudyFile(path, (), data, models)
+            models[name] = project_file.beside(path, models[name])
+    return project_file.StudyFile(path, (), data, models)
 
 
 def _options(path: Path, given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
@@ -350,9 +344,9 @@ def _lines(part: Mapping[str, Any]) -> list[str]:
     lines = []
     for name, value in part.items():
         if isinstance(value, list) and any(isinstance(one, dict) for one in value):
-            lines += [f"{name} = [", *(f"  {toml(one)}," for one in value), "]"]
+            lines += [f"{name} = [", *(f"  {project_file.toml(one)}," for one in value), "]"]
         elif value is not None:
-            lines.append(toml_line(name, value))
+            lines.append(project_file.toml_line(name, value))
     return lines
 
 

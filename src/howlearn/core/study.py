@@ -10,16 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core import world
 from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.columns import renamed, reserved
 from howlearn.core.errors import HowlearnError
-from howlearn.core.world import (
-    FoundKind,
-    checked_offers,
-    distinct_offers,
-    joined_offers,
-    offer_label,
-)
 
 
 def count_true(flags: Bools, starts: Ints) -> Ints:
@@ -156,7 +150,7 @@ class Study:
     right_wrong: tuple[float, float] | None = None  # rewards for wrong and right, if only two
     answers: NDArray[np.int16] | None = None  # [context]: the action always right there, or −1
     excluded: tuple[str | None, ...] | None = None  # [sequence]: why; None: nobody was asked about
-    kind: FoundKind | None = None  # of task, if anybody looked
+    kind: world.FoundKind | None = None  # of task, if anybody looked
     offers: Bools | None = None  # [set, action]: which actions each set has; None: always all
     offer: NDArray[np.int32] | None = None  # [trial]: the set that was on offer
     load: Floats | None = None  # how many stimuli the trial's block has
@@ -332,8 +326,8 @@ class Study:
         >>> study.with_offered([["A", "B"], [study.actions[study.action[1]]]]).n_scored
         array([1])
         """
-        there = checked_offers(offered, self.action, self.actions)
-        offers, offer = distinct_offers(there)
+        there = world.checked_offers(offered, self.action, self.actions)
+        offers, offer = world.distinct_offers(there)
         scored = self.scored & (there.sum(axis=1) > 1)
         return replace(self, offers=offers, offer=offer, scored=scored)
 
@@ -374,7 +368,7 @@ class Study:
         if self.load is not None:
             columns["load"] = self.load
         if self.offers is not None and self.offer is not None:
-            sets = [offer_label(row, self.actions) for row in self.offers]
+            sets = [world.offer_label(row, self.actions) for row in self.offers]
             columns["offered"] = pl.Series(sets, dtype=pl.String).gather(self.offer)
         columns.update(self._forgone_columns())
         return self.labels[sequence].hstack(pl.DataFrame(columns).get_columns())
@@ -432,7 +426,7 @@ def together(studies: Sequence[Study]) -> Study:
     for name in (*PER_TRIAL, *IF_KNOWN):
         each = [getattr(study, name) for study in studies]
         arrays[name] = None if any(part is None for part in each) else np.concatenate(each)
-    sets, arrays["offer"] = joined_offers(
+    sets, arrays["offer"] = world.joined_offers(
         [(study.offers, study.offer, len(study.context)) for study in studies],
         len(studies[0].actions),
     )

@@ -17,19 +17,11 @@ from howlearn.core.partition import Partition
 from howlearn.core.rule import Rule
 from howlearn.core.rules import RULES, GradientBandit
 from howlearn.core.safe_files import text_in
+from howlearn.models import values
 from howlearn.models.mixture import Expert, Mixture
 from howlearn.models.model import Model
 from howlearn.models.names import MIXTURES, learning_named, learning_names, model_named
 from howlearn.models.partition_model import PartitionModel, candidates
-from howlearn.models.values import (
-    Reversal,
-    Reward,
-    Rewards,
-    Schedule,
-    build_schedule,
-    certain,
-    correct_rewards,
-)
 
 if TYPE_CHECKING:  # which takes a while
     from howlearn.models.task_file import ModelTable, Order, Problem, TaskFile
@@ -225,9 +217,11 @@ class Task:
     features: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # of every context
     action_aliases: Mapping[str, str] = field(default_factory=dict)  # what data may write: name
     context_aliases: Mapping[str, str] = field(default_factory=dict)
-    rewards: Rewards = field(default_factory=dict)  # empty: good for data, not for simulation
+    rewards: values.Rewards = field(
+        default_factory=dict
+    )  # empty: good for data, not for simulation
     reward_range: tuple[float, float] = (0.0, 1.0)
-    reversals: tuple[Reversal, ...] = ()
+    reversals: tuple[values.Reversal, ...] = ()
     trials: int = 500  # of a simulated learner, unless another number is asked for
     order: Order = "periodic"
     stop: int | None = None  # a learner stops after so many correct actions in a row
@@ -303,7 +297,7 @@ class Task:
         )
         return replace(self, models=tuple(models))
 
-    def schedule(self) -> Schedule:
+    def schedule(self) -> values.Schedule:
         """What every action earns in every context, from which trial on."""
         if not self.rewards:
             first, second = self.actions[:2]
@@ -313,7 +307,7 @@ class Task:
                 f"rewards = {{{first} = 1, {second} = {{probability = 0.2}}, …}}"
             )
         ordered = {c: {a: self.rewards[c][a] for a in self.actions} for c in self.contexts}
-        return build_schedule(ordered, self.reversals)
+        return values.build_schedule(ordered, self.reversals)
 
     @property
     def answers(self) -> NDArray[np.int16] | None:
@@ -382,7 +376,7 @@ def _from_text(text: str, file: str) -> Task:
         rewards=_rewards(form),
         reward_range=(lo, hi),
         reversals=tuple(
-            Reversal(
+            values.Reversal(
                 trial=table.trial,
                 swap=tuple(table.swap or ()),
                 contexts=tuple(table.contexts or contexts) if table.swap else (),
@@ -410,16 +404,16 @@ def _offers(form: TaskFile) -> Offers:
     return {} if whole else each
 
 
-def _rewards(form: TaskFile) -> Rewards:
-    rewards: dict[str, dict[str, Reward]] = {}
+def _rewards(form: TaskFile) -> values.Rewards:
+    rewards: dict[str, dict[str, values.Reward]] = {}
     for context in form.contexts:
         if context.correct is not None:
-            rewards[context.name] = correct_rewards(form.actions, context.correct)
+            rewards[context.name] = values.correct_rewards(form.actions, context.correct)
         elif context.rewards is not None:
             rewards[context.name] = {
-                action: Reward(**context.rewards[action].model_dump())
+                action: values.Reward(**context.rewards[action].model_dump())
                 if action in context.rewards
-                else certain(form.reward_range[0])  # it is never on offer there
+                else values.certain(form.reward_range[0])  # it is never on offer there
                 for action in form.actions
             }
     return rewards

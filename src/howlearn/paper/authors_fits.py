@@ -22,17 +22,7 @@ from numpy.typing import NDArray
 from howlearn.core.arrays import Floats
 from howlearn.core.study import Study
 from howlearn.models.task import Task
-from howlearn.paper.published import (
-    AUTHORS,
-    TRIALS,
-    TRUNCATIONS,
-    LearnerFits,
-    StoredFits,
-    disagreement,
-    model_order,
-    no_fits,
-    replayed,
-)
+from howlearn.paper import published
 
 # R's nested lists as trees of numbers, and trees as arrays.
 
@@ -180,7 +170,7 @@ def _named(value: Any) -> Branch | None:
     ]
     if value.ndim == 2:
         return Branch(tuple(_row(row, labels[1]) for row in value.values), labels[0])
-    if value.ndim == 1 and model_order(labels[0]):
+    if value.ndim == 1 and published.model_order(labels[0]):
         return _row(value.values, labels[0])
     return None
 
@@ -257,13 +247,13 @@ def _fits_at(node: Node, depth: int, models: tuple[str, ...]) -> FitArrays:
 def _model_axis(
     sizes: NDArray[np.int_], names: tuple[tuple[str, ...] | None, ...]
 ) -> tuple[int, dict[str, int]]:
-    expected = dict(zip(AUTHORS.values(), CELLS, strict=True))
+    expected = dict(zip(published.AUTHORS.values(), CELLS, strict=True))
     found = []
     for axis in range(sizes.ndim):
         along = np.moveaxis(sizes, axis, -1).reshape(-1, sizes.shape[axis])
         if along.shape[1] != len(CELLS) or (along != along[0]).any():
             continue
-        order = model_order(names[axis])
+        order = published.model_order(names[axis])
         if order and all(along[0, order[model]] == size for model, size in expected.items()):
             found.append((axis, order))
     if len(found) != 1:
@@ -271,7 +261,7 @@ def _model_axis(
     return found[0]
 
 
-Parts = dict[str, LearnerFits]
+Parts = dict[str, published.LearnerFits]
 
 
 def read_recorded(
@@ -279,14 +269,14 @@ def read_recorded(
     task: Task,
     learners: Mapping[str, Study],
     files: Mapping[str, tuple[str, ...]],
-) -> tuple[StoredFits | None, list[str]]:
+) -> tuple[published.StoredFits | None, list[str]]:
     """The fits in the RData files that are there, or None; and notes."""
-    paths = {n: path for n in TRUNCATIONS if (path := rdata_file(around, _name(n)))}
+    paths = {n: path for n in published.TRUNCATIONS if (path := rdata_file(around, _name(n)))}
     if not paths:
         return None, ["no fits of the synthetic learners by the authors were found"]
     if find_spec("rdata") is None:
         return None, [f"{', '.join(map(str, paths.values()))}: not read; {EXTRA}"]
-    parts = {model: no_fits(task, of) for model, of in files.items()}
+    parts = {model: published.no_fits(task, of) for model, of in files.items()}
     used, notes = [], []
     for n, path in paths.items():
         try:
@@ -294,7 +284,7 @@ def read_recorded(
             used.append(path.name)
         except Unfit as error:
             notes.append(f"{error}; left out")
-    absent = [_name(n) for n in TRUNCATIONS if n not in paths]
+    absent = [_name(n) for n in published.TRUNCATIONS if n not in paths]
     if absent:
         notes.append(f"no RData file {', '.join(absent)}: their fits are missing")
     if not used:
@@ -302,11 +292,11 @@ def read_recorded(
     models = tuple(model.name for model in task.models)
     source = ", ".join(used)
     notes.append(f"{source}: the authors' fits, equal to the likelihoods at their estimates")
-    return StoredFits(source, models, TRUNCATIONS, parts), notes
+    return published.StoredFits(source, models, published.TRUNCATIONS, parts), notes
 
 
 def _name(trials: int) -> str:
-    if trials == TRIALS:
+    if trials == published.TRIALS:
         return "Datalikelihood100agents6modeletabis500horizon"
     return f"holdoutbis100agents6models_horizon_{trials}"
 
@@ -323,7 +313,7 @@ def _fits(
         arrays = fits_in(load(path), tuple(model.name for model in task.models))
     fault = ""
     for parts in _arrangements(arrays, trials, task, learners, files):
-        faults = [disagreement(parts[m], learners[m], files[m], task) for m in parts]
+        faults = [published.disagreement(parts[m], learners[m], files[m], task) for m in parts]
         fault = next(filter(None, faults), "")
         if not fault:
             return parts
@@ -346,10 +336,10 @@ def _arrangements(
     count = {len(of) for of in files.values()}
     for axes in permutations(range(arrays.values.ndim - 1)):
         shape = tuple(arrays.values.shape[axis] for axis in axes)
-        if len(count) != 1 or shape != (len(AUTHORS), *count):
+        if len(count) != 1 or shape != (len(published.AUTHORS), *count):
             continue
         parts = {}
-        for model, at in (model_order(arrays.names[axes[0]]) or {}).items():
+        for model, at in (published.model_order(arrays.names[axes[0]]) or {}).items():
             mine = {
                 m: np.stack([*np.take(e, at, axis=axes[0])]) for m, e in arrays.estimates.items()
             }
@@ -366,17 +356,17 @@ def _part(
     task: Task,
     study: Study,
     files: tuple[str, ...],
-) -> LearnerFits:
+) -> published.LearnerFits:
     """One generating model's fits after one number of trials, in the order of our learners."""
-    j = TRUNCATIONS.index(trials)
+    j = published.TRUNCATIONS.index(trials)
     # R lists files alphabetically: 1, 10, 100, 11 … (SPEC 8.B6)
     alphabetical = sorted(files)
     rows = [alphabetical.index(name) for name in files]
-    part = no_fits(task, files)
+    part = published.no_fits(task, files)
     part.fitted[:, :, j] = value[rows]
     for model, rates in estimates.items():
         part.estimates[model][:, j] = rates[rows]
-    part.rest[:] = replayed(study, part.estimates, task)[1]
+    part.rest[:] = published.replayed(study, part.estimates, task)[1]
     return part
 
 
@@ -387,7 +377,7 @@ def _with(parts: Parts, more: Parts) -> Parts:
         return np.where(np.isnan(b), a, b)
 
     return {
-        model: LearnerFits(
+        model: published.LearnerFits(
             part.files,
             filled(part.fitted, more[model].fitted),
             filled(part.rest, more[model].rest),

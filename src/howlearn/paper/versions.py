@@ -20,26 +20,8 @@ from howlearn.engine.layout import Statuses
 from howlearn.fitting.fit import fit
 from howlearn.fitting.fits import ALL, Fits
 from howlearn.models.task import Task
+from howlearn.paper import published
 from howlearn.paper.archive import Archive
-from howlearn.paper.published import (
-    AVERAGE_C,
-    CHOSEN_C,
-    CHOSEN_N,
-    CONSTANTS,
-    ERROR,
-    HORIZONS,
-    MEAN_ERROR,
-    MODELS,
-    RAMP,
-    RATE,
-    RELATIVE,
-    SELECTED,
-    SMOOTH,
-    TRIALS,
-    WHERE_MAX,
-    WHERE_MEAN,
-    Key,
-)
 from howlearn.runs.parts import Store
 from howlearn.selection.criteria import AIC, HoldOut, Penalized
 from howlearn.selection.criterion import Criterion
@@ -157,7 +139,7 @@ def _blend(x: Floats, at: Floats, value: Floats, slope: Floats) -> Floats:
     return ends + slopes * width
 
 
-SPLITS = tuple(n / TRIALS for n in HORIZONS)
+SPLITS = tuple(n / published.TRIALS for n in published.HORIZONS)
 RECOVERED = ("OneForAll", "OnePerItem")  # the two models of Figure 2a
 
 
@@ -174,12 +156,12 @@ class Version:
     def fitted(self, n: int) -> Floats:
         """Log-likelihoods of the first n trials, at the estimates from them: [learner, model]."""
         assert self.fits is not None
-        return self.fits.log_likelihood(n / TRIALS)
+        return self.fits.log_likelihood(n / published.TRIALS)
 
     def undetermined(self, n: int) -> Bools:
         """Whether the first n trials leave some rate of a model open: [learner, model]."""
         assert self.fits is not None
-        j = self.fits.at(n / TRIALS)
+        j = self.fits.at(n / published.TRIALS)
         parts = [part.status[:, j] >= Statuses.FLAT for part in self.fits.of.values()]
         return np.stack([part.any(axis=1) for part in parts], axis=1)
 
@@ -213,9 +195,9 @@ class Version:
 def design(learners: int, seed: int, as_published: bool = False) -> TaskDesign:
     """The paper's synthetic learners."""
     task = Task.load("five-four")
-    truths = tuple(task.model(name) for name in MODELS)
-    parameters = {"": {"eta": RATE}, "OnePerItem": {"eta": RAMP}}
-    return TaskDesign(task, truths, parameters, learners, TRIALS, seed, as_published)
+    truths = tuple(task.model(name) for name in published.MODELS)
+    parameters = {"": {"eta": published.RATE}, "OnePerItem": {"eta": published.RAMP}}
+    return TaskDesign(task, truths, parameters, learners, published.TRIALS, seed, as_published)
 
 
 def contests(of: TaskDesign, label: str, clock: Clock) -> Contests:
@@ -233,18 +215,20 @@ def simulated(of: Contests, store: Store) -> Version:
 def from_archive(archive: Archive, clock: Clock, threads: int | None = None) -> Version:
     """The study on the learners of the authors' archive, rewards as recorded."""
     paper = design(2, 0)
-    study = joined([(name, archive.learners[name]) for name in MODELS], "true_model")
-    true = np.repeat(np.arange(len(MODELS)), [len(archive.learners[name]) for name in MODELS])
+    study = joined([(name, archive.learners[name]) for name in published.MODELS], "true_model")
+    true = np.repeat(
+        np.arange(len(published.MODELS)), [len(archive.learners[name]) for name in published.MODELS]
+    )
     with clock("estimation, archive"):
         fits = fit(study, paper.task.models, [*SPLITS, ALL], threads)
     with clock("selections and errors"):
         frames = []
-        for k, name in enumerate(MODELS):
+        for k, name in enumerate(published.MODELS):
             mine = np.flatnonzero(true == k)
             values = np.array([float(v) for v in paper.values(k)])  # pyright: ignore[reportArgumentType]
             own = fits.part(int(mine[0]), int(mine[-1]) + 1)
             frames.append(estimates_of(own, name, np.tile(values, (len(mine), 1))))
-        version = _version(contest_of(fits, MODELS, true), pl.concat(frames))
+        version = _version(contest_of(fits, published.MODELS, true), pl.concat(frames))
         return replace(version, fits=fits)
 
 
@@ -252,7 +236,7 @@ def _version(contest: Contest, estimates: pl.DataFrame) -> Version:
     return Version(
         contest,
         curve(contest, [HoldOut(split) for split in SPLITS]),
-        curve(contest, [Penalized(c) for c in CONSTANTS]),
+        curve(contest, [Penalized(c) for c in published.CONSTANTS]),
         _relative_errors(estimates.filter(pl.col("true_model").is_in(RECOVERED))),
     )
 
@@ -269,52 +253,60 @@ def _relative_errors(estimates: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def values(version: Version) -> dict[Key, float]:
+def values(version: Version) -> dict[published.Key, float]:
     """Every number of the figures, by what it is of."""
-    found: dict[Key, float] = {}
+    found: dict[published.Key, float] = {}
     for row in version.boxes().iter_rows(named=True):
-        key = Key("2a", RELATIVE, f"N={row['trials_fitted']}", row["model"])
+        key = published.Key("2a", published.RELATIVE, f"N={row['trials_fitted']}", row["model"])
         found[key] = row["median"]
-    found |= _curve_values("2b", version.holdout, [f"N={n}" for n in HORIZONS])
-    found |= _best_values("2b", version.holdout.error, HORIZONS)
-    constants = [f"c={c:g}" for c in CONSTANTS]
+    found |= _curve_values("2b", version.holdout, [f"N={n}" for n in published.HORIZONS])
+    found |= _best_values("2b", version.holdout.error, published.HORIZONS)
+    constants = [f"c={c:g}" for c in published.CONSTANTS]
     found |= _curve_values("2c", version.penalized, constants)
-    found |= _best_values("2c", version.penalized.error, CONSTANTS)
+    found |= _best_values("2c", version.penalized.error, published.CONSTANTS)
     smooth = version.smooth
     for k, model in enumerate(version.contest.truths):
         for setting, value in zip(constants, smooth[k], strict=True):
-            found[Key("2c", ERROR + SMOOTH, setting, model)] = float(value)
+            found[published.Key("2c", published.ERROR + published.SMOOTH, setting, model)] = float(
+                value
+            )
     for setting, value in zip(constants, smooth.mean(axis=0), strict=True):
-        found[Key("2c", MEAN_ERROR + SMOOTH, setting)] = float(value)
-    found |= _best_values("2c", smooth, CONSTANTS, SMOOTH)
-    raw_best = CONSTANTS[int(np.argmin(version.penalized.error.mean(axis=0)))]
+        found[published.Key("2c", published.MEAN_ERROR + published.SMOOTH, setting)] = float(value)
+    found |= _best_values("2c", smooth, published.CONSTANTS, published.SMOOTH)
+    raw_best = published.CONSTANTS[int(np.argmin(version.penalized.error.mean(axis=0)))]
     for figure, setting, criterion in (
-        ("3a", f"N={CHOSEN_N}", HoldOut(CHOSEN_N / TRIALS)),
-        ("3b", f"c={CHOSEN_C}", Penalized(CHOSEN_C)),
-        ("appendix", f"c={AVERAGE_C}", Penalized(AVERAGE_C)),
+        ("3a", f"N={published.CHOSEN_N}", HoldOut(published.CHOSEN_N / published.TRIALS)),
+        ("3b", f"c={published.CHOSEN_C}", Penalized(published.CHOSEN_C)),
+        ("appendix", f"c={published.AVERAGE_C}", Penalized(published.AVERAGE_C)),
         ("appendix", "aic", AIC()),
         ("appendix", "c with the smallest mean error", Penalized(raw_best)),
     ):
         for row in version.matrix(criterion).iter_rows(named=True):
-            key = Key(figure, SELECTED, setting, row["true_model"], row["selected_model"])
+            key = published.Key(
+                figure, published.SELECTED, setting, row["true_model"], row["selected_model"]
+            )
             found[key] = row["share"]
     return found
 
 
-def _curve_values(figure: str, of: ErrorCurve, settings: list[str]) -> dict[Key, float]:
-    found: dict[Key, float] = {}
+def _curve_values(figure: str, of: ErrorCurve, settings: list[str]) -> dict[published.Key, float]:
+    found: dict[published.Key, float] = {}
     for j, setting in enumerate(settings):
         for k, model in enumerate(of.truths):
-            found[Key(figure, ERROR, setting, model)] = float(of.error[k, j])
-        found[Key(figure, MEAN_ERROR, setting)] = float(of.error[:, j].mean())
+            found[published.Key(figure, published.ERROR, setting, model)] = float(of.error[k, j])
+        found[published.Key(figure, published.MEAN_ERROR, setting)] = float(of.error[:, j].mean())
     return found
 
 
 def _best_values(
     figure: str, error: Floats, settings: tuple[float, ...], how: str = ""
-) -> dict[Key, float]:
+) -> dict[published.Key, float]:
     """The first of the settings with the smallest error, as the authors take it."""
     return {
-        Key(figure, WHERE_MAX + how): float(settings[int(np.argmin(error.max(axis=0)))]),
-        Key(figure, WHERE_MEAN + how): float(settings[int(np.argmin(error.mean(axis=0)))]),
+        published.Key(figure, published.WHERE_MAX + how): float(
+            settings[int(np.argmin(error.max(axis=0)))]
+        ),
+        published.Key(figure, published.WHERE_MEAN + how): float(
+            settings[int(np.argmin(error.mean(axis=0)))]
+        ),
     }

@@ -10,20 +10,8 @@ from typing import Any
 
 import polars as pl
 
+from howlearn.report import style
 from howlearn.report import vega_lite as vl
-from howlearn.report.style import (
-    Scale,
-    colours,
-    data,
-    data_ticks,
-    dodged,
-    in_panels,
-    labels,
-    log_ticks,
-    number,
-    readable,
-    spanning,
-)
 
 LINE_HEIGHT = 13  # pixels between two labels at the ends of lines
 SPARSE = 25  # settings that are marked by points besides the line
@@ -47,7 +35,7 @@ MARKS = {
 class Axis:
     """A scale with its title and, where they are not left to Vega, its ticks and their texts."""
 
-    scale: Scale
+    scale: style.Scale
     title: str
     ticks: Sequence[float] = ()
     texts: Sequence[str | list[str]] = ()
@@ -80,18 +68,18 @@ class Axis:
 def counts(values: Sequence[float], title: str, size: float, margin: float = 0) -> Axis:
     """An axis for numbers of trials or learners: logarithmic where they span much."""
     wide = min(values) > 0 and max(values) >= 8 * min(values)
-    scale = spanning(values, size - 2 * margin, "log" if wide else "linear")
+    scale = style.spanning(values, size - 2 * margin, "log" if wide else "linear")
     scale = replace(scale, low=scale.value(-margin), high=scale.value(size - margin), size=size)
     distinct = sorted(set(values))
-    ticks = data_ticks(scale, distinct)
+    ticks = style.data_ticks(scale, distinct)
     if len(ticks) < len(distinct) and len(distinct) > 12:
-        ticks = log_ticks(scale) if wide else []
+        ticks = style.log_ticks(scale) if wide else []
     return Axis(scale, title, ticks, [f"{tick:,.10g}" for tick in ticks])
 
 
 def share_axis(title: str, size: float) -> Axis:
     """An axis from 0 to 100%."""
-    return Axis(Scale("linear", 0, 1, size), title, format=".0%")
+    return Axis(style.Scale("linear", 0, 1, size), title, format=".0%")
 
 
 def rows(kind: str, values: Sequence[dict[str, Any]]) -> pl.DataFrame:
@@ -104,8 +92,12 @@ def banded(
     frame: pl.DataFrame, names: Sequence[str], x: str, y: str, series: str = "true_model"
 ) -> pl.DataFrame:
     """One line per name, with a band of a standard error on both sides."""
-    colour, written = colours(names), labels(names)
-    name, value, error = pl.col(series).cast(pl.String), number(y), number("standard_error")
+    colour, written = style.colours(names), style.labels(names)
+    name, value, error = (
+        pl.col(series).cast(pl.String),
+        style.number(y),
+        style.number("standard_error"),
+    )
     return frame.select(
         kind=pl.lit("curve"),
         panel=pl.lit(""),
@@ -113,7 +105,7 @@ def banded(
         text=name.replace_strict(written, return_dtype=pl.String),
         colour=name.replace_strict(colour, return_dtype=pl.String),
         dashed=pl.lit(False),
-        x=number(x),
+        x=style.number(x),
         y=value,
         low=(value - error).clip(0, 1),
         high=(value + error).clip(0, 1),
@@ -130,7 +122,7 @@ def end_labels(curves: pl.DataFrame, x: Axis, y: Axis, panel: str) -> list[pl.Da
     ends = ends.reverse().sort("y", maintain_order=True)  # of equals the first stands on top
     ends = ends.gather_every(math.ceil(len(ends) * LINE_HEIGHT / (y.scale.size + LINE_HEIGHT)) or 1)
     heights = [y.scale.pixel(value) for value in ends["y"]]
-    places = dodged(heights, LINE_HEIGHT, 0, y.scale.size)
+    places = style.dodged(heights, LINE_HEIGHT, 0, y.scale.size)
     threads, texts = [], []
     for end, place in zip(ends.to_dicts(), places, strict=True):
         common = {"panel": panel, "series": end["series"], "colour": end["colour"]}
@@ -139,7 +131,7 @@ def end_labels(curves: pl.DataFrame, x: Axis, y: Axis, panel: str) -> list[pl.Da
         across = {"x": x.scale.value(left), "x2": x.scale.value(right)}
         threads.append(common | across | {"y": end["y"], "y2": height})
         text_at = {"x": x.scale.value(x.scale.size + 17), "y": height, "text": end["text"]}
-        texts.append(common | text_at | {"colour": readable(end["colour"])})
+        texts.append(common | text_at | {"colour": style.readable(end["colour"])})
     return [rows("thread", threads), rows("left", texts)]
 
 
@@ -152,9 +144,9 @@ def drawing(
     curves = frame.filter(pl.col("kind") == "curve")
     dense = curves.group_by("panel", "series").len().filter(pl.col("len") > SPARSE)
     layers = [chart for kind, chart in _layers(x, y, points=dense.is_empty()) if kind in present]
-    chart = vl.layer(*layers, data=data(frame))
+    chart = vl.layer(*layers, data=style.data(frame))
     chart = chart.properties(width=x.scale.size, height=y.scale.size)
-    return in_panels(chart, panels, columns) if panels else chart
+    return style.in_panels(chart, panels, columns) if panels else chart
 
 
 def _layers(x: Axis, y: Axis, points: bool) -> list[tuple[str, vl.Chart]]:

@@ -14,19 +14,8 @@ import polars as pl
 
 from howlearn.core.partition import Cell
 from howlearn.models.model import Model
+from howlearn.report import style
 from howlearn.report import vega_lite as vl
-from howlearn.report.style import (
-    INK,
-    PALETTE,
-    Chart,
-    colours,
-    data,
-    finished,
-    labels,
-    mixed,
-    nothing,
-)
-from howlearn.report.style import text_width as width_of
 
 # How a context looks: shape, colour, size and pattern, from its features or its name.
 
@@ -80,7 +69,7 @@ WORDS: dict[str, Mapping[str, object]] = {
 }
 INSTEAD = {  # for values that are not known words, in this order
     "shape": tuple(SHAPES),
-    "colour": PALETTE,
+    "colour": style.PALETTE,
     "size": (0.55, 1.0, 0.78),
     "pattern": ("plain", "striped", "open", "dotted"),
 }
@@ -225,7 +214,7 @@ def _word(role: str, look: object) -> str:
         return "small" if float(look) < 0.7 else "medium" if float(look) < 0.95 else "big"  # type: ignore[arg-type]
     if role == "colour":
         names = ("blue", "orange", "green", "red", "pink", "light blue", "grey", "yellow")
-        return names[PALETTE.index(str(look))] if look in PALETTE else str(look)
+        return names[style.PALETTE.index(str(look))] if look in style.PALETTE else str(look)
     return str(look)
 
 
@@ -275,17 +264,17 @@ def cells_of(model: Model) -> tuple[Cell, ...] | None:
 
 def partition(
     model: Model, contexts: Sequence[str], features: Mapping[str, Mapping[str, str]]
-) -> Chart:
+) -> style.Chart:
     """Each context as a glyph on the colour of its cell; as a name where there are no features."""
     question = QUESTION.format(model.name)
     cells = cells_of(model)
     if cells is None:
-        return nothing(question)
+        return style.nothing(question)
     known = set(contexts)
     shown = [[c for c in cell if c in known] for cell in cells]
     shown = [cell for cell in shown if cell]
     if not shown:
-        return nothing(question)
+        return style.nothing(question)
     n = sum(map(len, shown))
     drawn, key = glyphs([c for cell in shown for c in cell], features)
     cut = _first(shown, MOST)
@@ -301,7 +290,7 @@ def partition(
         f"{model.name} sorts {n:,} contexts into {len(shown):,} {cells_word} of "
         f"{', '.join(map(str, sizes[:12]))}{'…' if len(sizes) > 12 else ''}."
     )
-    return finished(layout.chart(), question, note, WIDTH, finding)
+    return style.finished(layout.chart(), question, note, WIDTH, finding)
 
 
 def _first(cells: Sequence[Sequence[str]], most: int) -> list[Sequence[str]]:
@@ -329,8 +318,8 @@ class _Arrangement:
     def __init__(self, cells: Sequence[Sequence[str]], drawn: Mapping[str, Glyph]) -> None:
         self.cells, self.drawn = cells, drawn
         contexts = [c for cell in cells for c in cell]
-        self.written = labels(contexts, longest=17 if drawn else 24)
-        widest = max(width_of(text, 10) for text in self.written.values())
+        self.written = style.labels(contexts, longest=17 if drawn else 24)
+        widest = max(style.text_width(text, 10) for text in self.written.values())
         self.tile = max(TILE if drawn else 30.0, min(widest + 8, 190))
         rest = max((len(glyph.rest) for glyph in drawn.values()), default=0)
         self.height = (TILE if drawn else 4) + NAME + 11 * rest
@@ -366,12 +355,12 @@ class _Arrangement:
             return vl.Y(field, axis=None, scale=y_scale)
 
         colour: dict[str, Any] = {"fill": vl.Fill("fill:N", scale=None)}
-        boxes = vl.Chart(data(pl.DataFrame(self._box_rows())))
-        tiles = vl.Chart(data(pl.DataFrame(self._tile_rows(), infer_schema_length=None)))
+        boxes = vl.Chart(style.data(pl.DataFrame(self._box_rows())))
+        tiles = vl.Chart(style.data(pl.DataFrame(self._tile_rows(), infer_schema_length=None)))
         box = boxes.mark_rect(cornerRadius=6, strokeWidth=2)
         edge = vl.Stroke("stroke:N", scale=None)
         # Boxes are light in dark pages too, so what stands in them is dark in both.
-        text: dict[str, Any] = {"color": INK, "align": "center", "baseline": "middle"}
+        text: dict[str, Any] = {"color": style.INK, "align": "center", "baseline": "middle"}
         layers = [
             box.encode(
                 x("left:Q"),
@@ -406,14 +395,14 @@ class _Arrangement:
         return vl.layer(*layers).properties(width=wide, height=high)
 
     def _box_rows(self) -> list[dict[str, Any]]:
-        shades = [*colours([str(k) for k in range(len(self.cells))]).values()]
+        shades = [*style.colours([str(k) for k in range(len(self.cells))]).values()]
         rows = []
         for k, box in enumerate(self.boxes):
             right = box.left + box.columns * self.tile + 2 * PAD
             rows.append(
                 {"left": box.left, "right": right, "top": box.top,
                  "bottom": box.top + HEAD + box.rows * self.height + PAD,
-                 "fill": mixed(shades[k], WHITE, 0.82), "stroke": shades[k],
+                 "fill": style.mixed(shades[k], WHITE, 0.82), "stroke": shades[k],
                  "text_x": box.left + PAD, "text_y": box.top + HEAD / 2 + 1,
                  "label": f"cell {k + 1}"}
             )  # fmt: skip

@@ -18,22 +18,9 @@ from howlearn.analyses.path_tables import intervals
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.fitting.fits import ALL
+from howlearn.report import style
 from howlearn.report import vega_lite as vl
 from howlearn.report.plot import CHARTS
-from howlearn.report.style import (
-    BLUE,
-    PALETTE,
-    Chart,
-    Scale,
-    colours,
-    data,
-    finished,
-    flag_rows,
-    in_order,
-    labels,
-    nothing,
-    text_width,
-)
 from howlearn.results.manifest import CHECK, fit_of
 from howlearn.results.results import Results
 from howlearn.runs.folder import read_table, there
@@ -47,7 +34,7 @@ TICKS = (0, 0.25, 0.5, 1, 2, 3, 5, 7, 10, 20, 50, 100)
 BENT = 1.0  # nats; below it prices are spread about evenly, beyond it by their logarithm
 
 
-def path(frame: pl.DataFrame, marks: pl.DataFrame, models: Sequence[str]) -> Chart:
+def path(frame: pl.DataFrame, marks: pl.DataFrame, models: Sequence[str]) -> style.Chart:
     """Stacked shares: areas along the price, bars at every largest rate and for every prior.
 
     ``frame`` has axis, value, criterion, model, share; ``marks`` a criterion's kappa with its
@@ -55,9 +42,9 @@ def path(frame: pl.DataFrame, marks: pl.DataFrame, models: Sequence[str]) -> Cha
     """
     frame = frame.drop_nulls("share")
     if frame.is_empty():
-        return nothing(QUESTION)
-    names = in_order(models, frame["model"])
-    written, colour = labels(names), colours(names)
+        return style.nothing(QUESTION)
+    names = style.in_order(models, frame["model"])
+    written, colour = style.labels(names), style.colours(names)
     pieces = _pieces(frame, names).with_columns(
         label=pl.col("model").replace_strict(written, return_dtype=pl.String)
     )
@@ -81,7 +68,7 @@ def path(frame: pl.DataFrame, marks: pl.DataFrame, models: Sequence[str]) -> Cha
         "the learners' median n; grey: its range over learners."
     )
     question = OF_PRICE if set(frame["axis"]) == {"kappa"} else QUESTION
-    return finished(chart, question, note, WIDTH + 140, _finding(frame, marks))
+    return style.finished(chart, question, note, WIDTH + 140, _finding(frame, marks))
 
 
 def _finding(frame: pl.DataFrame, marks: pl.DataFrame) -> str:
@@ -117,7 +104,7 @@ def _share(field: str, title: str | None = "learners") -> vl.Channel:
 
 def _along_prices(mine: pl.DataFrame, marks: pl.DataFrame, fill: vl.Channel) -> Any:
     most = float(mine["value"].max() or 1.0)  # type: ignore[arg-type]
-    scale = Scale("symlog", 0, most, WIDTH, BENT)
+    scale = style.Scale("symlog", 0, most, WIDTH, BENT)
     ticks = [tick for tick in TICKS if tick <= most]
     texts = (
         f"{json.dumps([f'{tick:g}' for tick in ticks])}[indexof({json.dumps(ticks)}, datum.value)]"
@@ -127,13 +114,13 @@ def _along_prices(mine: pl.DataFrame, marks: pl.DataFrame, fill: vl.Channel) -> 
     bent = vl.Scale(type="symlog", constant=BENT, domain=[0, most], nice=False)
     x = vl.X("value:Q", title="price of a parameter, κ, in nats", axis=axis, scale=bent)
     # The shares are steps: they stay until somebody's selection changes.
-    area = vl.Chart(data(mine)).mark_area(interpolate="step-after", fillOpacity=0.9)
+    area = vl.Chart(style.data(mine)).mark_area(interpolate="step-after", fillOpacity=0.9)
     layers = [area.encode(x, _share("low:Q"), fill, y2="high:Q")]
     flags = _flags(marks.filter(pl.col("kappa") <= most), scale)
     title = vl.TitleParams("Along the price of a parameter", fontSize=12)
     if len(flags):
         up = vl.Scale(domain=[0, 1])
-        base = vl.Chart(data(flags))
+        base = vl.Chart(style.data(flags))
         right = vl.X("kappa:Q", scale=bent)
         pole = base.mark_rule(style="ink", strokeDash=[3, 2])
         text = base.mark_text(align="left", baseline="middle", dx=4, fontSize=11)
@@ -146,15 +133,15 @@ def _along_prices(mine: pl.DataFrame, marks: pl.DataFrame, fill: vl.Channel) -> 
     return vl.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title)
 
 
-def _flags(marks: pl.DataFrame, scale: Scale) -> pl.DataFrame:
+def _flags(marks: pl.DataFrame, scale: style.Scale) -> pl.DataFrame:
     """A pole at every criterion's price, a flag with its name, and the range over learners."""
     rows = []
     for row in marks.sort("kappa", maintain_order=True).to_dicts():
         low, high = (min(max(row[end], scale.low), scale.high) for end in ("lowest", "highest"))
         text = f"{row['criterion']}: {row['kappa']:.2g}"
         rows.append({"kappa": row["kappa"], "lowest": low, "highest": high, "text": text})
-    levels = flag_rows(
-        [scale.pixel(row["kappa"]) for row in rows], [text_width(row["text"]) for row in rows]
+    levels = style.flag_rows(
+        [scale.pixel(row["kappa"]) for row in rows], [style.text_width(row["text"]) for row in rows]
     )
     for row, level in zip(rows, levels, strict=True):
         top = 1 + (18 + ROW * level) / HEIGHT
@@ -165,7 +152,7 @@ def _flags(marks: pl.DataFrame, scale: Scale) -> pl.DataFrame:
 def _bars(
     mine: pl.DataFrame, x: vl.Channel, fill: vl.Channel, title: str | None = "learners"
 ) -> Any:
-    bar = vl.Chart(data(mine)).mark_bar(stroke="white", strokeWidth=0.7)
+    bar = vl.Chart(style.data(mine)).mark_bar(stroke="white", strokeWidth=0.7)
     return bar.encode(x, _share("low:Q", title), fill, y2="high:Q")
 
 
@@ -174,7 +161,7 @@ def _by_bound(mine: pl.DataFrame, fill: vl.Channel) -> Any:
     criteria = mine["criterion"].unique(maintain_order=True).to_list()
     bounds = [f"{value:g}" for value in mine["value"].unique().sort()]
     mine = mine.with_columns(bound=pl.col("value").map_elements("{:g}".format, pl.String))
-    written: Mapping[str, str] = labels(criteria)
+    written: Mapping[str, str] = style.labels(criteria)
     x = vl.X("bound:N", sort=bounds, title=None, axis=vl.Axis(labelAngle=0, ticks=False))
     groups = []
     for k, criterion in enumerate(criteria):
@@ -182,7 +169,7 @@ def _by_bound(mine: pl.DataFrame, fill: vl.Channel) -> Any:
             mine.filter(pl.col("criterion") == criterion), x, fill, None if k else "learners"
         )
         title = vl.TitleParams(written[criterion], fontSize=11, fontWeight="normal", offset=4)
-        width = max(20 * len(bounds), text_width(written[criterion]))
+        width = max(20 * len(bounds), style.text_width(written[criterion]))
         groups.append(bars.properties(width=width, height=HEIGHT * 0.7, title=title))
     heading = vl.TitleParams("By the largest learning rate", fontSize=12)
     return vl.concat(*groups, columns=5, spacing=16, title=heading)
@@ -191,7 +178,7 @@ def _by_bound(mine: pl.DataFrame, fill: vl.Channel) -> Any:
 def _by_prior(mine: pl.DataFrame, fill: vl.Channel) -> Any:
     """A bar for every prior, lying, since their names are long."""
     priors = mine["criterion"].unique(maintain_order=True).to_list()
-    written = labels(priors)
+    written = style.labels(priors)
     mine = mine.with_columns(
         prior=pl.col("criterion").replace_strict(written, return_dtype=pl.String),
         start=1 - pl.col("high"),
@@ -205,7 +192,7 @@ def _by_prior(mine: pl.DataFrame, fill: vl.Channel) -> Any:
     )
     axis = vl.Axis(format=".0%", domain=False, ticks=False, tickCount=4, labelFlush=False)
     across = vl.X("start:Q", title="learners", axis=axis, scale=vl.Scale(domain=[0, 1]))
-    bar = vl.Chart(data(mine)).mark_bar(stroke="white", strokeWidth=0.7)
+    bar = vl.Chart(style.data(mine)).mark_bar(stroke="white", strokeWidth=0.7)
     chart = bar.encode(across, y, fill, x2="end:Q")
     heading = vl.TitleParams("By what is assumed about learning rates", fontSize=12)
     return chart.properties(width=WIDTH - 160, height=BAR * len(priors), title=heading)
@@ -305,9 +292,9 @@ def completeness(frame: pl.DataFrame) -> Any:
     )
     order = shown["name"].to_list()
     kinds = ["coin", "candidates", "candidates and one family", "ceiling"]
-    colours = ["#B9B9B9", BLUE, "#9CC9E3", PALETTE[3]]
+    colours = ["#B9B9B9", style.BLUE, "#9CC9E3", style.PALETTE[3]]
     made = (
-        vl.Chart(data(shown))
+        vl.Chart(style.data(shown))
         .mark_bar()
         .encode(
             vl.Y("name:N", sort=order, title=None),
@@ -320,7 +307,7 @@ def completeness(frame: pl.DataFrame) -> Any:
     note = (
         "More is better. Families overlap: their gains do not add up. The ceiling is a lower bound."
     )
-    return finished(made, CHARTS["completeness"].question, note)
+    return style.finished(made, CHARTS["completeness"].question, note)
 
 
 def checks(frame: pl.DataFrame) -> Any:
@@ -328,15 +315,18 @@ def checks(frame: pl.DataFrame) -> Any:
     shown = frame.with_columns(
         pl.when("fails").then(pl.lit("fails")).otherwise(pl.lit("holds")).alias("check")
     )
-    base = vl.Chart(data(shown)).encode(
+    base = vl.Chart(style.data(shown)).encode(
         vl.Y("signature:N", sort=shown["signature"].to_list(), title=None),
-        vl.Color("check:N", scale=vl.Scale(domain=["holds", "fails"], range=[BLUE, PALETTE[3]])),
+        vl.Color(
+            "check:N",
+            scale=vl.Scale(domain=["holds", "fails"], range=[style.BLUE, style.PALETTE[3]]),
+        ),
     )
     between = base.mark_rule().encode(vl.X("observed:Q", title="mean"), vl.X2("expected:Q"))
     people = base.mark_point(filled=True).encode(vl.X("observed:Q"))
     doubles = base.mark_tick(thickness=2).encode(vl.X("expected:Q"))
     note = "Points: learners. Ticks: their doubles, who follow the selected models."
-    return finished(vl.layer(between, people, doubles), CHARTS["checks"].question, note)
+    return style.finished(vl.layer(between, people, doubles), CHARTS["checks"].question, note)
 
 
 def mechanisms_of(source: Any, table: str) -> pl.DataFrame | None:
@@ -364,10 +354,12 @@ def mechanisms(frame: pl.DataFrame) -> Any:
     ).drop_nulls()
     kinds = both["who"].unique(maintain_order=True).to_list()
     y = vl.Y("mechanism:N", sort=order, title=None)
-    base = vl.Chart(data(both)).encode(
+    base = vl.Chart(style.data(both)).encode(
         y,
         vl.YOffset("who:N", sort=kinds),
-        vl.Color("who:N", title=None, scale=vl.Scale(domain=kinds, range=[BLUE, PALETTE[3]])),
+        vl.Color(
+            "who:N", title=None, scale=vl.Scale(domain=kinds, range=[style.BLUE, style.PALETTE[3]])
+        ),
     )
     axis = vl.Axis(format="%")
     lines = base.mark_rule(strokeWidth=2).encode(
@@ -385,7 +377,7 @@ def mechanisms(frame: pl.DataFrame) -> Any:
         )
     )
     right = (
-        vl.Chart(data(sizes))
+        vl.Chart(style.data(sizes))
         .mark_text(align="left", fontSize=12)
         .encode(vl.Y("mechanism:N", sort=order, title=None, axis=None,
                      scale=vl.Scale(domain=order)),
@@ -395,14 +387,14 @@ def mechanisms(frame: pl.DataFrame) -> Any:
     held = frame.filter(pl.col("withheld").is_not_null())["mechanism"].to_list()
     note = "Points and lines: shares with 95% intervals. "
     note += f"Withheld: {', '.join(held)}." if held else ""
-    return finished(vl.hconcat(left, right), CHARTS["mechanisms"].question, note)
+    return style.finished(vl.hconcat(left, right), CHARTS["mechanisms"].question, note)
 
 
 def each_mechanism(frame: pl.DataFrame) -> dict[str, Any]:
     """By the names of files: learners by probability and size, of every mechanism."""
     made = {}
     for name, mine in learners_by_mechanism(frame).items():
-        points = vl.Chart(data(mine)).mark_point(filled=True, size=45, opacity=0.7)
+        points = vl.Chart(style.data(mine)).mark_point(filled=True, size=45, opacity=0.7)
         across = "size:Q" if mine["size"].null_count() < len(mine) else "beyond:Q"
         drawn = points.encode(
             vl.X(across, title=f"{across[:-2]} of {name}, if the learner shows it"),
@@ -410,10 +402,12 @@ def each_mechanism(frame: pl.DataFrame) -> dict[str, Any]:
         )
         if across == "beyond:Q":  # a base has no size: learners in the order of its probability
             ranked = mine.sort("probability").with_row_index("rank", 1)
-            drawn = vl.Chart(data(ranked)).mark_point(filled=True, size=45).encode(
+            drawn = vl.Chart(style.data(ranked)).mark_point(filled=True, size=45).encode(
                 vl.X("rank:Q", title="learners, in order"), vl.Y("probability:Q")
             )  # fmt: skip
         question = f"Who shows {name}, and how strongly?"
         note = "A point per learner: how probable it is that the learner shows it."
-        made[chart_name(name)] = finished(drawn.properties(width=300, height=220), question, note)
+        made[chart_name(name)] = style.finished(
+            drawn.properties(width=300, height=220), question, note
+        )
     return made

@@ -9,24 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from howlearn.report import style
 from howlearn.report import vega_lite as vl
 from howlearn.report.matrix_charts import with_names
 from howlearn.report.plot import CHARTS
-from howlearn.report.style import (
-    BLUE,
-    INK,
-    PALETTE,
-    Chart,
-    colours,
-    data,
-    finished,
-    in_order,
-    in_panels,
-    labels,
-    nothing,
-    number,
-    on_lines,
-)
 from howlearn.results.manifest import CLEAR, WITHHELD
 from howlearn.results.results import Results
 
@@ -36,25 +22,25 @@ ENDS = ("lower", "upper")
 CORRECTED = ("corrected", "corrected_lower", "corrected_upper")
 
 
-def shares(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
+def shares(frame: pl.DataFrame, models: Sequence[str]) -> style.Chart:
     """A bar per model, from the columns selected_model and share."""
     frame = with_names(frame, "selected_model").drop_nulls("share")
     if frame.is_empty():
-        return nothing(SHARES)
-    names = in_order(models, frame["selected_model"])
-    written, name = labels(names), pl.col("selected_model")
+        return style.nothing(SHARES)
+    names = style.in_order(models, frame["selected_model"])
+    written, name = style.labels(names), pl.col("selected_model")
     bars = frame.select(
         "share",
         model=name.replace_strict(written, return_dtype=pl.String),
-        colour=name.replace_strict(colours(names), return_dtype=pl.String),
+        colour=name.replace_strict(style.colours(names), return_dtype=pl.String),
         text=pl.col("share").map_elements("{:z.0%}".format, pl.String),
     )
     y = vl.Y("model:N", title=None, scale=vl.Scale(domain=[*written.values()]))
     base = vl.Chart().encode(_across("share:Q", 1.0), y.axis(ticks=False, domain=False))
     bar = base.mark_bar(height=vl.said(band=0.7)).encode(vl.Fill("colour:N", scale=None))
-    text = base.mark_text(align="left", dx=5, fontSize=11, color=INK).encode(text="text:N")
-    chart = vl.layer(bar, text, data=data(bars)).properties(width=260, height=22 * len(names))
-    return finished(chart, SHARES)
+    text = base.mark_text(align="left", dx=5, fontSize=11, color=style.INK).encode(text="text:N")
+    chart = vl.layer(bar, text, data=style.data(bars)).properties(width=260, height=22 * len(names))
+    return style.finished(chart, SHARES)
 
 
 def _across(field: str, most: float) -> vl.Channel:
@@ -62,21 +48,21 @@ def _across(field: str, most: float) -> vl.Channel:
     return vl.X(field, title="learners", axis=axis, scale=vl.Scale(domain=[0, most]))
 
 
-def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
+def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> style.Chart:
     """A panel per criterion, with 95% intervals and, where there are such, corrected shares.
 
     ``frame`` is the table of shares: criterion, model, learners, share, lower, upper, corrected,
     corrected_lower, corrected_upper.
     """
-    frame = frame.with_columns(pl.col("model").cast(pl.String), number("share"))
+    frame = frame.with_columns(pl.col("model").cast(pl.String), style.number("share"))
     frame = frame.drop_nulls("share")
     if frame.is_empty():
-        return nothing(QUESTION_BY)
+        return style.nothing(QUESTION_BY)
     missing = [c for c in (*ENDS, *CORRECTED) if c not in frame.columns]
     frame = frame.with_columns(pl.lit(None, pl.Float64).alias(c) for c in missing)
-    frame = frame.with_columns(number(c) for c in (*ENDS, *CORRECTED))
-    names = in_order(models, frame["model"])
-    written, colour = on_lines(names), colours(names)
+    frame = frame.with_columns(style.number(c) for c in (*ENDS, *CORRECTED))
+    names = style.in_order(models, frame["model"])
+    written, colour = style.on_lines(names), style.colours(names)
     criteria, told = frame["criterion"].n_unique(), _leaders(frame)
     if "condition" in frame.columns and frame["condition"].count():  # a row of panels for each
         both = pl.concat_str("condition", "criterion", separator=": ")
@@ -84,7 +70,7 @@ def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
         frame = frame.with_columns(criterion=both)
         told = _leaders(frame.filter(first))
         frame = frame.sort("condition", maintain_order=True)
-    panels = labels(frame["criterion"].unique(maintain_order=True))
+    panels = style.labels(frame["criterion"].unique(maintain_order=True))
     name = pl.col("model")
     rows = frame.select(
         "learners",
@@ -100,12 +86,12 @@ def shares_by_criterion(frame: pl.DataFrame, models: Sequence[str]) -> Chart:
     corrected = rows["corrected"].count() > 0
     layers = _share_layers(rows, [*written.values()], corrected)
     row = 34 if any("\n" in label for label in written.values()) else 27
-    chart = vl.layer(*layers, data=data(rows)).properties(width=210, height=row * len(names))
+    chart = vl.layer(*layers, data=style.data(rows)).properties(width=210, height=row * len(names))
     note = "Share of learners with each selected model, with 95% intervals."
     if corrected:
         note += " Diamonds: the share corrected for known errors."
-    chart = in_panels(chart, [*panels.values()], min(criteria, 3))
-    return finished(chart, QUESTION_BY, note, 620, told)
+    chart = style.in_panels(chart, [*panels.values()], min(criteria, 3))
+    return style.finished(chart, QUESTION_BY, note, 620, told)
 
 
 def _share_layers(rows: pl.DataFrame, names: Sequence[str], corrected: bool) -> list[vl.Chart]:
@@ -162,16 +148,16 @@ GROUPS_QUESTION = CHARTS["comparison"].question
 ROW = 15  # pixels for a group
 
 
-def group_shares(frame: pl.DataFrame, models: Sequence[str], column: str = "group") -> Chart:
+def group_shares(frame: pl.DataFrame, models: Sequence[str], column: str = "group") -> style.Chart:
     """A point and an interval per group, model by model.
 
     ``column`` is what the groups are values of.
     """
     frame = with_names(frame, "group", "model").drop_nulls("share")
     if frame.is_empty():
-        return nothing(GROUPS_QUESTION)
-    names, groups = in_order(models, frame["model"]), in_order([], frame["group"])
-    written, called = labels(names), labels(groups)
+        return style.nothing(GROUPS_QUESTION)
+    names, groups = style.in_order(models, frame["model"]), style.in_order([], frame["group"])
+    written, called = style.labels(names), style.labels(groups)
     rows = frame.select(
         pl.col("model").replace_strict(written).alias("model"),
         pl.col("group").replace_strict(called).alias("group"),
@@ -181,9 +167,11 @@ def group_shares(frame: pl.DataFrame, models: Sequence[str], column: str = "grou
     )
     y = vl.Y("model:N", title=None, sort=[*written.values()])
     offset = vl.YOffset("group:N", sort=[*called.values()], scale=vl.Scale(padding=0.4))
-    shades = [colours(groups)[name] for name in groups]
+    shades = [style.colours(groups)[name] for name in groups]
     scale = vl.Scale(domain=[*called.values()], range=shades)
-    colour = vl.Color("group:N", scale=scale, legend=vl.Legend(title=labels([column])[column]))
+    colour = vl.Color(
+        "group:N", scale=scale, legend=vl.Legend(title=style.labels([column])[column])
+    )
     base = vl.Chart().encode(
         y.axis(ticks=False, domain=False, grid=True, bandPosition=0, labelPadding=12),
         offset,
@@ -193,10 +181,10 @@ def group_shares(frame: pl.DataFrame, models: Sequence[str], column: str = "grou
     chart = vl.layer(
         span.mark_rule(strokeWidth=1.6).encode(_across("lower:Q", 1), x2="upper:Q"),
         base.mark_point(filled=True, size=55, opacity=1).encode(_across("share:Q", 1)),
-        data=data(rows),
+        data=style.data(rows),
     ).properties(width=320, height=max(28, ROW * len(groups) + 10) * len(names))
     note = "Share of the learners of each group who use a model, with 95% intervals."
-    return finished(chart, GROUPS_QUESTION, note, 480)
+    return style.finished(chart, GROUPS_QUESTION, note, 480)
 
 
 # How far the selected model of each learner is ahead of the next.
@@ -205,7 +193,7 @@ def group_shares(frame: pl.DataFrame, models: Sequence[str], column: str = "grou
 MARGINS_QUESTION = CHARTS["margins"].question
 EDGES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)  # nats
 VERDICTS = (CLEAR, "undecided", "no better than a coin", "probably none of these", WITHHELD)
-SHADES = (BLUE, "#9CC9E3", "#B9B9B9", PALETTE[3], "#5E9BC4")
+SHADES = (style.BLUE, "#9CC9E3", "#B9B9B9", style.PALETTE[3], "#5E9BC4")
 SCHEMA = {
     "criterion": pl.String,
     "low": pl.Float64,
@@ -252,15 +240,15 @@ def margin_table(found: Results) -> pl.DataFrame:
     )
 
 
-def margins(frame: pl.DataFrame, within: float) -> Chart:
+def margins(frame: pl.DataFrame, within: float) -> style.Chart:
     """Histograms of the margins, a panel per criterion, coloured by verdict; ``within`` marked."""
     if frame.is_empty():
-        return nothing(MARGINS_QUESTION)
+        return style.nothing(MARGINS_QUESTION)
     lows = sorted({0.0, *EDGES, *frame["low"].to_list(), *([within] if within else [])})
     last = frame["low"].max()
     lows = [low for low in lows if low <= max(float(last or 0), within)]  # type: ignore[arg-type]
     place = {low: float(k) for k, low in enumerate(lows)}
-    written = labels(frame["criterion"].unique(maintain_order=True))
+    written = style.labels(frame["criterion"].unique(maintain_order=True))
     seen = set(frame["verdict"])
     verdicts = [*VERDICTS, *sorted(seen - {*VERDICTS})]
     shades = dict(zip(verdicts, [*SHADES, *["#9CC9E3"] * len(verdicts)], strict=False))
@@ -290,15 +278,15 @@ def margins(frame: pl.DataFrame, within: float) -> Chart:
     if within in place:
         rule = vl.Chart().mark_rule(style="grey", strokeDash=[3, 3])
         layers.append(rule.encode(x=vl.XDatum(place[within], scale=scale)))
-    chart = vl.layer(*layers, data=data(_stacked(frame, written, place)))
+    chart = vl.layer(*layers, data=style.data(_stacked(frame, written, place)))
     chart = chart.properties(width=max(170, 28 * len(lows)), height=150)
     panels = [*written.values()]
     note = (
         "A nat is a factor of 2.7 in how probable the choices are, penalties included. Right of "
         f"the dashed line ({within:g} nats) the next model is clearly worse."
     )
-    return finished(
-        in_panels(chart, panels, 3), MARGINS_QUESTION, note, 560, _finding(frame, within)
+    return style.finished(
+        style.in_panels(chart, panels, 3), MARGINS_QUESTION, note, 560, _finding(frame, within)
     )
 
 

@@ -8,28 +8,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from howlearn.report import lines
+from howlearn.report import lines, style
 from howlearn.report.lines import Axis
 from howlearn.report.plot import CHARTS
-from howlearn.report.style import (
-    BLUE,
-    FEW,
-    GREY,
-    INK,
-    Chart,
-    Scale,
-    even_ticks,
-    finished,
-    flag_rows,
-    in_order,
-    labels,
-    log_ticks,
-    mixed,
-    nothing,
-    number,
-    spanning,
-    text_width,
-)
 
 NOTE = "Lines: share of the learners of each true model who are given another one, ±1 SE."
 MEAN = "mean over models"
@@ -50,19 +31,19 @@ def error_curves(
     chosen: Mapping[str, float | None],
     criterion: str,
     models: Sequence[str],
-) -> Chart:
+) -> style.Chart:
     """Errors of a criterion against its setting: c for "penalized", the split for "holdout"."""
     penalized = criterion == "penalized"
     question = f"Which {'c' if penalized else 'split'} makes the fewest errors?"
     errors, settings = _of(errors, criterion), _of(settings, criterion)
     errors = errors.drop_nulls("true_model")
     if errors["error"].count() == 0:
-        return nothing(question)
+        return style.nothing(question)
     zero = _place_of_zero(errors["setting"]) if penalized else 0.0
     errors, settings = _moved(errors, zero), _moved(settings, zero)
     verticals = _verticals(marks if penalized else {}, chosen, zero)
-    names = in_order(models, errors["true_model"])
-    if errors["true_model"].n_unique() > FEW:
+    names = style.in_order(models, errors["true_model"])
+    if errors["true_model"].n_unique() > style.FEW:
         return _many(errors, settings, verticals, penalized, zero, names, question)
     width, height = 440, 300
     x = _setting_axis(errors, settings, [*verticals], width, penalized, zero)
@@ -72,7 +53,7 @@ def error_curves(
     parts = [*_flags(verticals, x, y), curves, *lines.end_labels(curves, x, y, "")]
     if penalized:
         parts.append(_row_heads(x, y))
-    return finished(lines.drawing(parts, x, y), question, NOTE, width + 120)
+    return style.finished(lines.drawing(parts, x, y), question, NOTE, width + 120)
 
 
 def _many(
@@ -83,21 +64,21 @@ def _many(
     zero: float,
     names: Sequence[str],
     question: str,
-) -> Chart:
+) -> style.Chart:
     """A small panel for each model, since so many lines in one could not be told apart."""
     errors, settings = _thinned(errors), _thinned(settings)
     x = _setting_axis(errors, settings, [*verticals], 150, penalized, zero)
     y = lines.share_axis("errors", 90)
     used = set(errors["true_model"].cast(pl.String))
-    panels = [label for name, label in labels(names).items() if name in used]
+    panels = [label for name, label in style.labels(names).items() if name in used]
     curves = lines.banded(errors, names, "setting", "error")
-    curves = curves.with_columns(panel=pl.col("text"), colour=pl.lit(BLUE))
+    curves = curves.with_columns(panel=pl.col("text"), colour=pl.lit(style.BLUE))
     rules = [_rule(*mark, y, 0, panel) for panel in panels for mark in verticals.items()]
     mean = _mean(settings)
     means = [mean.with_columns(panel=pl.lit(panel)) for panel in panels]
     chart = lines.drawing([lines.rows("rule", rules), *means, curves], x, y, panels, columns=5)
     note = f"{NOTE} Dashed: the mean over all models. {_from_left(verticals)}"
-    return finished(chart, question, note, 800)
+    return style.finished(chart, question, note, 800)
 
 
 def _of(frame: pl.DataFrame, criterion: str) -> pl.DataFrame:
@@ -105,7 +86,7 @@ def _of(frame: pl.DataFrame, criterion: str) -> pl.DataFrame:
     if "criterion" in frame.columns:
         frame = frame.filter(pl.col("criterion").cast(pl.String) == criterion)
     names = ("setting", "error", "standard_error", "mean_error", "kappa")
-    numbers = [number(name) for name in names if name in frame.columns]
+    numbers = [style.number(name) for name in names if name in frame.columns]
     return frame.with_columns(numbers).drop_nulls("setting")
 
 
@@ -160,10 +141,10 @@ def _setting_axis(
     values = [*errors["setting"].drop_nulls().to_list(), *marked]
     if not penalized:
         title = "split: share of the trials used for fitting"
-        scale = spanning(values, width, "linear")
+        scale = style.spanning(values, width, "linear")
         return Axis(scale, title, format="g")
-    scale = spanning(values, width, "log")
-    ticks = log_ticks(scale, apart=40)
+    scale = style.spanning(values, width, "log")
+    ticks = style.log_ticks(scale, apart=40)
     texts = [[f"{tick:g}"] for tick in ticks]
     if zero > 0:
         apart = [i for i, tick in enumerate(ticks) if scale.pixel(tick) - scale.pixel(zero) >= 20]
@@ -189,7 +170,7 @@ def _mean(settings: pl.DataFrame) -> pl.DataFrame:
     """The dashed line."""
     if "mean_error" not in settings.columns:
         return lines.rows("curve", [])
-    fixed = {"panel": "", "series": MEAN, "text": MEAN, "colour": INK, "dashed": True}
+    fixed = {"panel": "", "series": MEAN, "text": MEAN, "colour": style.INK, "dashed": True}
     points = zip(settings["setting"], settings["mean_error"], strict=True)
     return lines.rows("curve", [fixed | {"x": x, "y": y} for x, y in points])
 
@@ -200,20 +181,20 @@ def _rule(
     """An upright rule that ends some pixels above the chart."""
     top = y.scale.value(y.scale.size + above)
     place = {"panel": panel, "x": at, "x2": at, "y": y.scale.low, "y2": top}
-    return place | {"colour": GREY, "dashed": upright.dotted}
+    return place | {"colour": style.GREY, "dashed": upright.dotted}
 
 
 def _flags(verticals: Mapping[float, _Upright], x: Axis, y: Axis) -> list[pl.DataFrame]:
     """Upright rules with their texts above the chart, each to the right of its rule."""
-    widths = [text_width(upright.text) for upright in verticals.values()]
-    levels = flag_rows([x.scale.pixel(at) for at in verticals], widths)
+    widths = [style.text_width(upright.text) for upright in verticals.values()]
+    levels = style.flag_rows([x.scale.pixel(at) for at in verticals], widths)
     rules, texts = [], []
     for (at, upright), level in zip(verticals.items(), levels, strict=True):
         height = 18 + ROW * level
         rules.append(_rule(at, upright, y, height))
         place = {"x": x.scale.value(x.scale.pixel(at) + 4)}
         place["y"] = y.scale.value(y.scale.size + height - 6)
-        texts.append({"panel": "", "text": upright.text, "colour": INK} | place)
+        texts.append({"panel": "", "text": upright.text, "colour": style.INK} | place)
     return [lines.rows("rule", rules), lines.rows("left", texts)]
 
 
@@ -223,7 +204,7 @@ def _row_heads(x: Axis, y: Axis) -> pl.DataFrame:
     left = x.scale.value(-24)
     places = [y.scale.value(-12 - 13 * row) for row in range(len(heads))]
     marks = [
-        {"panel": "", "x": left, "y": at, "text": f"{head} =", "colour": GREY}
+        {"panel": "", "x": left, "y": at, "text": f"{head} =", "colour": style.GREY}
         for head, at in zip(heads, places, strict=True)
     ]
     return lines.rows("right", marks)
@@ -232,23 +213,23 @@ def _row_heads(x: Axis, y: Axis) -> pl.DataFrame:
 # Charts for planning a study: models recovered by trials, intervals by learners.
 
 
-def plan(frame: pl.DataFrame, target: float | None, models: Sequence[str]) -> Chart:
+def plan(frame: pl.DataFrame, target: float | None, models: Sequence[str]) -> style.Chart:
     """The share of learners whose model is recovered, against their number of trials."""
     question = CHARTS["plan"].question
-    frame = frame.with_columns(number("recovered")).drop_nulls(["trials", "true_model"])
+    frame = frame.with_columns(style.number("recovered")).drop_nulls(["trials", "true_model"])
     if frame["recovered"].count() == 0:
-        return nothing(question)
-    names = in_order(models, frame["true_model"])
+        return style.nothing(question)
+    names = style.in_order(models, frame["true_model"])
     used = [name for name in names if name in set(frame["true_model"].cast(pl.String))]
-    criteria = in_order([], frame["criterion"])
-    by_model = len(used) > FEW
+    criteria = style.in_order([], frame["criterion"])
+    by_model = len(used) > style.FEW
     if by_model:  # too many lines for one panel: a panel per model, a line per criterion
         curves = lines.banded(frame, criteria, "trials", "recovered", series="criterion")
-        written = labels(names)
+        written = style.labels(names)
         panels, panel = [written[name] for name in used], frame["true_model"].cast(pl.String)
     else:
         curves = lines.banded(frame, names, "trials", "recovered")
-        written = labels(criteria)
+        written = style.labels(criteria)
         panels, panel = [*written.values()], frame["criterion"].cast(pl.String)
     curves = curves.with_columns(panel.replace_strict(written).alias("panel"))
     width, height = (150, 90) if by_model else (260, 240)
@@ -261,22 +242,24 @@ def plan(frame: pl.DataFrame, target: float | None, models: Sequence[str]) -> Ch
     if target is not None:
         parts.insert(0, _target(target, x, y, panels))
         note += f" Grey line: the target, {target:z.0%}."
-    return finished(lines.drawing(parts, x, y, panels), question, note, 600)
+    return style.finished(lines.drawing(parts, x, y, panels), question, note, 600)
 
 
-def share_intervals(frame: pl.DataFrame, more: str = "") -> Chart:
+def share_intervals(frame: pl.DataFrame, more: str = "") -> style.Chart:
     """Half the width of the shares' 95% intervals, against the number of learners.
 
     ``more`` is added to the note under the title.
     """
     question = CHARTS["share_intervals"].question
-    frame = frame.filter(number("half_width").is_not_null()).drop_nulls(["learners", "trials"])
+    frame = frame.filter(style.number("half_width").is_not_null()).drop_nulls(
+        ["learners", "trials"]
+    )
     if frame.is_empty():
-        return nothing(question)
-    criteria = labels(in_order([], frame["criterion"]))
+        return style.nothing(question)
+    criteria = style.labels(style.in_order([], frame["criterion"]))
     trials = frame["trials"].unique().sort().to_list()
     light = {n: 0.65 * (1 - i / max(1, len(trials) - 1)) for i, n in enumerate(trials)}
-    shade = {n: mixed("#08406B", (120, 190, 235), light[n]) for n in trials}
+    shade = {n: style.mixed("#08406B", (120, 190, 235), light[n]) for n in trials}
     numbers = [
         {
             "panel": criteria[str(row["criterion"])],
@@ -291,8 +274,8 @@ def share_intervals(frame: pl.DataFrame, more: str = "") -> Chart:
     curves = lines.rows("curve", numbers)
     x = lines.counts(curves["x"].to_list(), "learners", 260)
     highest = max(curves["y"].to_list()) * 1.05 or 1.0
-    heights = Scale("linear", 0, highest, 220)
-    ticks = even_ticks(heights, apart=25)
+    heights = style.Scale("linear", 0, highest, 220)
+    ticks = style.even_ticks(heights, apart=25)
     texts = [f"±{100 * tick:g}%" if tick else "0" for tick in ticks]
     y = Axis(heights, "half width of the interval", ticks, texts)
     panels = [*criteria.values()]
@@ -300,12 +283,12 @@ def share_intervals(frame: pl.DataFrame, more: str = "") -> Chart:
     note = (
         f"A share of 50% with a half width of 10% would be reported as 40% to 60%. {more}".strip()
     )
-    return finished(lines.drawing(parts, x, y, panels), question, note, 600)
+    return style.finished(lines.drawing(parts, x, y, panels), question, note, 600)
 
 
 def _target(target: float, x: Axis, y: Axis, panels: Sequence[str]) -> pl.DataFrame:
     """A rule across every panel."""
-    ends = {"x": x.scale.low, "x2": x.scale.high, "y": target, "y2": target, "colour": GREY}
+    ends = {"x": x.scale.low, "x2": x.scale.high, "y": target, "y2": target, "colour": style.GREY}
     return lines.rows("rule", [{"panel": panel, **ends} for panel in panels])
 
 
@@ -318,19 +301,19 @@ RED = "#B3412E"
 # Of each theorem: the column, its words, a colour, and whether it is a bound.
 DRAWN = {
     "Theorem 1": (
-        ("bound_published", "bound, published constants", GREY, True),
-        ("bound_repaired", "bound, repaired constants", INK, True),
-        ("best_kl", "E[K] of the best candidate", BLUE, False),
+        ("bound_published", "bound, published constants", style.GREY, True),
+        ("bound_repaired", "bound, repaired constants", style.INK, True),
+        ("best_kl", "E[K] of the best candidate", style.BLUE, False),
         ("hellinger", "E[H²] of the selected model", RED, False),
     ),
     "Theorem 3": (
-        ("penalised_oracle", "penalised oracle", INK, True),
+        ("penalised_oracle", "penalised oracle", style.INK, True),
         ("kl", "E[K] of the selected model", RED, False),
     ),
 }
 
 
-def bounds(frame: pl.DataFrame) -> Chart:
+def bounds(frame: pl.DataFrame) -> style.Chart:
     """Panels for both theorems, both ways of growing, and learners inside and outside the family.
 
     ``frame`` has the rows of ``Verification.risks`` that are to be drawn.
@@ -349,15 +332,25 @@ def bounds(frame: pl.DataFrame) -> Chart:
                     "low": max(value - error, value / 10), "high": value + error,
                 })  # fmt: skip
     if not rows:
-        return nothing(QUESTION)
+        return style.nothing(QUESTION)
     curves = lines.rows("curve", rows)
     panels = sorted(curves["panel"].unique().to_list())
     x = lines.counts(curves["x"].to_list(), "trials", 200)
-    scale = spanning([*curves["y"].to_list(), 1.0], 210, "log")
-    y = lines.Axis(scale, "risk", log_ticks(scale, 30), [f"{t:g}" for t in log_ticks(scale, 30)])
+    scale = style.spanning([*curves["y"].to_list(), 1.0], 210, "log")
+    y = lines.Axis(
+        scale, "risk", style.log_ticks(scale, 30), [f"{t:g}" for t in style.log_ticks(scale, 30)]
+    )
     low, high = x.scale.low, x.scale.high
     marks = [
-        {"panel": panel, "x": low, "x2": high, "y": 1.0, "y2": 1.0, "colour": GREY, "dashed": True}
+        {
+            "panel": panel,
+            "x": low,
+            "x2": high,
+            "y": 1.0,
+            "y2": 1.0,
+            "colour": style.GREY,
+            "dashed": True,
+        }
         for panel in panels
     ]
     parts = [lines.rows("rule", marks), curves]
@@ -367,4 +360,4 @@ def bounds(frame: pl.DataFrame) -> Chart:
         "nothing. Theorem 3 is about the shape: its bound is the penalised oracle times constants "
         "that the paper leaves open."
     )
-    return finished(lines.drawing(parts, x, y, panels, columns=2), QUESTION, note, 700)
+    return style.finished(lines.drawing(parts, x, y, panels, columns=2), QUESTION, note, 700)

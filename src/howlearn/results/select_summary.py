@@ -17,15 +17,7 @@ from howlearn.fitting.defaults import ALONE
 from howlearn.fitting.fits import STATUSES
 from howlearn.reading import exclude
 from howlearn.reading.labels import natural_key
-from howlearn.results.manifest import (
-    CLEAR,
-    COMPLETENESS,
-    WITHHELD,
-    before_answers,
-    fails,
-    fit_of,
-    fit_sentences,
-)
+from howlearn.results import manifest
 from howlearn.selection.learned import DEPENDS
 from howlearn.selection.predictions import is_weighted, last_changes
 from howlearn.selection.share_tables import pooled
@@ -215,7 +207,7 @@ class SelectedModels:
 
     @property
     def _clear(self) -> str:
-        return f"{self.verdicts()[CLEAR]:,} of {self.n:,}"
+        return f"{self.verdicts()[manifest.CLEAR]:,} of {self.n:,}"
 
     def _count(self, each: Selected) -> str:
         share = f" ({each.share:z.0%})" if len(self.results.names) > 1 else ""
@@ -229,9 +221,9 @@ class SelectedModels:
         """For how many the answer is clear, and what it is for the others."""
         counts, within = self.verdicts(), self.results.within
         meaning = {
-            CLEAR: f"clear for {{}} ({within:g} nats or more ahead, a factor of "
+            manifest.CLEAR: f"clear for {{}} ({within:g} nats or more ahead, a factor of "
             f"{np.exp(within):.2g})",
-            WITHHELD: "clear for {}, but only among candidates that do not fit",
+            manifest.WITHHELD: "clear for {}, but only among candidates that do not fit",
             "the only one possible": "for {} only one model is possible",
             "undecided": f"undecided for {{}} (another model or a coin is within {within:g} nats)",
             COIN: "no better than a coin for {}",
@@ -259,8 +251,8 @@ class SelectedModels:
     def advice(self) -> Iterator[str]:
         """What to do with this answer."""
         where = "RESULTS" if self.results.folder is None else self.results.folder
-        fit, counts = fit_of(self.results.manifest), self.verdicts()
-        if fails(fit):
+        fit, counts = manifest.fit_of(self.results.manifest), self.verdicts()
+        if manifest.fails(fit):
             yield (
                 "Add candidates before you interpret this answer: howlearn completeness "
                 f"{where} shows what the models miss and which models to add."
@@ -272,16 +264,16 @@ class SelectedModels:
             )
         else:
             yield "Report the shares with their intervals; the methods section is written below."
-        if COMPLETENESS not in fit and not fails(fit):
+        if manifest.COMPLETENESS not in fit and not manifest.fails(fit):
             yield f"howlearn completeness {where} shows how much the candidates miss."
 
     def withheld(self) -> Iterator[str]:
         """Before any answer: that no candidate fits, or that many depend on a bound or a prior."""
-        yield from before_answers(fit_of(self.results.manifest))
+        yield from manifest.before_answers(manifest.fit_of(self.results.manifest))
         counts = self.verdicts()
         for word in filter(None, DEPENDS):
             n = counts[word]
-            if n > SHAKY * (n + counts[CLEAR]):
+            if n > SHAKY * (n + counts[manifest.CLEAR]):
                 what = {
                     DEPENDS[1]: "if learning rates could be five times as large",
                     DEPENDS[2]: "if the prior of learning rates were half or twice as wide",
@@ -369,10 +361,10 @@ def _attention(results: Results) -> Iterator[Sentence]:
 
 def _fit(results: Results) -> Iterator[Sentence]:
     """Whether the candidates are any good, as far as it was checked."""
-    fit = fit_of(results.manifest)
-    if told := fit_sentences(fit):
+    fit = manifest.fit_of(results.manifest)
+    if told := manifest.fit_sentences(fit):
         yield Sentence(f"Fit: {' '.join(told)}")
-    if fails(fit):
+    if manifest.fails(fit):
         yield Sentence(
             "howlearn completeness shows what the candidates miss and which models to add", "note"
         )

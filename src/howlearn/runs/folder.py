@@ -16,16 +16,7 @@ import polars as pl
 
 from howlearn.core.columns import read_csv, write_csv
 from howlearn.core.errors import HowlearnError
-from howlearn.runs.files import (
-    BIDS,
-    PARTS,
-    Lock,
-    clean,
-    read_record,
-    refuse_links,
-    write_json,
-    write_whole,
-)
+from howlearn.runs import files
 from howlearn.runs.parts import (
     Encoded,
     Engine,
@@ -87,7 +78,7 @@ class RunFolder:
         self.outputs = outputs  # the files that a run leaves, besides its parts and manifest
         self.engine, self.shard = start.engine, start.shard
         wanted = json.loads(json.dumps(manifest))
-        self.parts = Parts(path / PARTS, identity(wanted))
+        self.parts = Parts(path / files.PARTS, identity(wanted))
         if path.exists() and not path.is_dir():
             raise HowlearnError(f"{path} is a file; --out needs the name of a folder")
         if start.shard is not None and start.fresh:
@@ -97,7 +88,7 @@ class RunFolder:
             )
         self._earlier(wanted)  # a folder of anything else is left alone, without a trace
         path.mkdir(parents=True, exist_ok=True)
-        self._lock = Lock(path, str(wanted.get("command")), start.shard and start.shard.name)
+        self._lock = files.Lock(path, str(wanted.get("command")), start.shard and start.shard.name)
         try:
             self._take_over(wanted, start.fresh)
             self.parts.path.mkdir(exist_ok=True)
@@ -106,7 +97,7 @@ class RunFolder:
             self._write_manifest(manifest, wanted, start)
             if start.shard is not None:
                 about = {"command": [*start.command], "count": start.shard.count}
-                write_json(path / SHARDS, about)
+                files.write_json(path / SHARDS, about)
             self.parts.look(tidy=True)
         except BaseException:
             self.close()
@@ -124,10 +115,10 @@ class RunFolder:
 
     def _earlier(self, manifest: dict[str, Any]) -> dict[str, Any] | None:
         """The manifest that is there, of the same command; None in an empty folder."""
-        refuse_links(self.path)
+        files.refuse_links(self.path)
         if not self.path.exists() or all(map(is_nothing, self.path.iterdir())):
             return None
-        found = read_record(self.path / MANIFEST)
+        found = files.read_record(self.path / MANIFEST)
         if found is None or "howlearn" not in found:
             raise HowlearnError(
                 f"{self.path} holds files that are not results of howlearn ({MANIFEST} is missing, "
@@ -159,26 +150,26 @@ class RunFolder:
     def _clean(self, alone: bool) -> None:
         """Remove half files of processes that were killed."""
         self.parts.clean(alone)
-        clean(self.path, {*self.outputs, MANIFEST, SHARDS}, alone)
-        if BIDS in self.outputs:
-            for inner in [self.path / BIDS, *(self.path / BIDS).rglob("*/")]:
-                clean(inner, alone=alone)
+        files.clean(self.path, {*self.outputs, MANIFEST, SHARDS}, alone)
+        if files.BIDS in self.outputs:
+            for inner in [self.path / files.BIDS, *(self.path / files.BIDS).rglob("*/")]:
+                files.clean(inner, alone=alone)
 
     def _write_manifest(
         self, manifest: Mapping[str, Any], wanted: dict[str, Any], start: Start
     ) -> None:
         """Shards may begin at the same instant: of two with other options one gives way."""
         if start.shard is None:
-            write_json(self.path / MANIFEST, manifest)
+            files.write_json(self.path / MANIFEST, manifest)
         else:
-            write_json(self.path / MANIFEST, manifest, new=True)
+            files.write_json(self.path / MANIFEST, manifest, new=True)
             self._take_over(wanted, False)
 
     def _clear(self) -> None:
         """Remove an earlier run's results, and nothing else; the manifest is replaced last."""
         self.parts.clear()
         for file in self.path.iterdir():
-            if file.name == BIDS and BIDS in self.outputs and file.is_dir():
+            if file.name == files.BIDS and files.BIDS in self.outputs and file.is_dir():
                 _clear_events(file)
             elif file.name in self.outputs or file.name == SHARDS:
                 file.unlink()
@@ -219,7 +210,7 @@ class RunFolder:
         frame = self.read(table) if frame is None else frame
         path = self.path / f"{table}.{format}"
         as_csv = partial(write_csv, frame)
-        write_whole(path, as_csv if format == "csv" else frame.sink_parquet)
+        files.write_whole(path, as_csv if format == "csv" else frame.sink_parquet)
         return path
 
 
@@ -243,7 +234,7 @@ def read_table(folder: Path, table: str) -> pl.DataFrame:
 
 def _instead(folder: Path) -> str:
     """What a folder without a table is, as far as its manifest tells."""
-    by = (read_record(folder / MANIFEST) or {}).get("command")
+    by = (files.read_record(folder / MANIFEST) or {}).get("command")
     if by is None:
         return ""
     if by != "select":

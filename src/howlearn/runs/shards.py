@@ -12,15 +12,7 @@ from typing import Any
 
 from howlearn.core.errors import EndedEarly, HowlearnError
 from howlearn.core.text import few, shortened
-from howlearn.runs.files import (
-    PARTS,
-    TEMPORARY,
-    Lock,
-    is_lock,
-    read_record,
-    refuse_links,
-    write_whole,
-)
+from howlearn.runs import files
 from howlearn.runs.parts import Keep, Part, Parts, Progress, deciding, identity
 
 MERGE = "merge"  # in the place of a shard: all of them are there
@@ -143,7 +135,7 @@ class Nobody:
 
 def command_of(folder: Path) -> list[str]:
     """The words of the command that the shards were started with."""
-    refuse_links(folder)
+    files.refuse_links(folder)
     words = _read(folder).get("command")
     if not (isinstance(words, list) and words and all(isinstance(w, str) for w in words)):
         raise HowlearnError(
@@ -155,13 +147,13 @@ def command_of(folder: Path) -> list[str]:
 
 
 def _read(folder: Path) -> dict[str, Any]:
-    return read_record(folder / SHARDS) or {}
+    return files.read_record(folder / SHARDS) or {}
 
 
 def collect(folders: Sequence[Path], out: Path) -> None:
     """Copy the parts of several folders of one run into another."""
     for folder in (*folders, out):
-        refuse_links(folder)
+        files.refuse_links(folder)
     first = deciding(_manifest(folders[0]))
     for folder in folders[1:]:
         sides = (f"in {folders[0]}", f"in {folder}")
@@ -179,33 +171,35 @@ def collect(folders: Sequence[Path], out: Path) -> None:
     if out.exists():  # what is somebody else's is left without a trace
         check()
     out.mkdir(parents=True, exist_ok=True)
-    lock = Lock(out, "merge")
+    lock = files.Lock(out, "merge")
     try:
         check()
-        (out / PARTS).mkdir(exist_ok=True)
+        (out / files.PARTS).mkdir(exist_ok=True)
         for name in (MANIFEST, SHARDS):
             _copy(folders[0] / name, out / name)
-        there = Parts(out / PARTS, identity(first))
+        there = Parts(out / files.PARTS, identity(first))
         there.look()
         for folder in folders:
-            parts = Parts(folder / PARTS, there.of_run)
+            parts = Parts(folder / files.PARTS, there.of_run)
             parts.look()
             for file in parts.right():
-                if not there.is_right(out / PARTS / file.name):
-                    _copy(file, out / PARTS / file.name)
+                if not there.is_right(out / files.PARTS / file.name):
+                    _copy(file, out / files.PARTS / file.name)
     finally:
         lock.release()
 
 
 def is_nothing(path: Path) -> bool:
     """Whether a file means nothing to a run that begins: locks, and leftovers of one that died."""
-    if path.name == PARTS and path.is_dir():  # made before the manifest
+    if path.name == files.PARTS and path.is_dir():  # made before the manifest
         return not any(path.iterdir())
-    return is_lock(path) or (path.match(TEMPORARY) and path.name.startswith(f".{MANIFEST}."))
+    return files.is_lock(path) or (
+        path.match(files.TEMPORARY) and path.name.startswith(f".{MANIFEST}.")
+    )
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    found = read_record(folder / MANIFEST)
+    found = files.read_record(folder / MANIFEST)
     if found is None:
         raise HowlearnError(
             f"{folder} holds no results of howlearn (its {MANIFEST} is missing or damaged)"
@@ -215,4 +209,4 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 def _copy(file: Path, to: Path) -> None:
     if file.is_file() and not file.is_symlink():
-        write_whole(to, lambda path: shutil.copyfile(file, path))
+        files.write_whole(to, lambda path: shutil.copyfile(file, path))

@@ -8,14 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from howlearn.report.methods.data import (
-    data_sentences,
-    estimation_sentences,
-    exclusion_sentences,
-    plan_sentences,
-    simulation_sentences,
-    software_sentences,
-)
+from howlearn.report.methods import data
 from howlearn.report.methods.sentences import (
     Citing,
     Reference,
@@ -50,16 +43,16 @@ def methods(
     """
     cite = Citing(clean(manifest.get("howlearn", "unknown")))
     parts = (
-        [*data_sentences(manifest, tables), *exclusion_sentences(manifest, tables)],
+        [*data.data_sentences(manifest, tables), *data.exclusion_sentences(manifest, tables)],
         [
             *model_sentences(manifest.get("models") or (), cite),
-            *estimation_sentences(manifest, tables, cite),
+            *data.estimation_sentences(manifest, tables, cite),
         ],
         [
             *criterion_sentences(manifest, tables, cite),
-            *simulation_sentences(manifest, tables, cite, seed),
-            *plan_sentences(manifest, tables),
-            *software_sentences(manifest, cite),
+            *data.simulation_sentences(manifest, tables, cite, seed),
+            *data.plan_sentences(manifest, tables),
+            *data.software_sentences(manifest, cite),
         ],
     )
     return Methods(tuple(" ".join(part) for part in parts if part), cite.references)
