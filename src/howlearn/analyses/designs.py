@@ -26,7 +26,6 @@ from howlearn.models.values import (
     Value,
     defaults,
     drawn,
-    owners,
     parameter_values,
 )
 from howlearn.results.inputs import Inputs
@@ -92,7 +91,7 @@ class TaskDesign:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise HowlearnError(f"two candidates have the same name: {', '.join(twice)}")
-        theirs = {owner.name for model in self.truths for owner in owners(model, self.actions)}
+        theirs = {p.name for model in self.truths for _, p in model.owners(self.actions)}
         for name in self.parameters.get("", {}):
             if name not in theirs:
                 raise HowlearnError(
@@ -118,7 +117,7 @@ class TaskDesign:
     def values(self, truth: int) -> list[Value]:
         """What is given for a true model: for all of its parameters, a value or a range."""
         model = self.truths[truth]
-        mine = {owner.name for owner in owners(model, self.actions)}
+        mine = {parameter.name for _, parameter in model.owners(self.actions)}
         common = {k: v for k, v in self.parameters.get("", {}).items() if k in mine}
         own = self.parameters.get(model.name, {})
         for name in own:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.errors import HowlearnError
+from howlearn.core.rule import Parameter
 from howlearn.models.model import Model
 
 STREAM = 1  # of random numbers for parameters, apart from that for choices
@@ -44,34 +45,21 @@ Value = float | Range
 Parameters = Mapping[str, Value | Sequence[Value]]  # one value for all cells, or one per cell
 
 
-@dataclass(frozen=True)
-class _Owner:
-    """One parameter of a model: whose it is, and what it may be."""
-
-    cell: str
-    name: str
-    lower: float
-    upper: float
-    default: float
-
-
-def owners(model: Model, actions: Sequence[str]) -> list[_Owner]:
-    """The parameters of a model, in its own order."""
-    return [_Owner(cell, p.name, p.lower, p.upper, p.default) for cell, p in model.owners(actions)]
+Owner = tuple[str, Parameter]  # a parameter of a model, and the cell that it belongs to
 
 
 def defaults(model: Model, actions: Sequence[str]) -> dict[str, list[Value]]:
     """Values for a model whose parameters were not given; a coin is then fair."""
     values: dict[str, list[Value]] = {}
-    for owner in owners(model, actions):
-        values.setdefault(owner.name, []).append(owner.default)
+    for _, parameter in model.owners(actions):
+        values.setdefault(parameter.name, []).append(parameter.default)
     return values
 
 
 def parameter_values(model: Model, parameters: Parameters, actions: Sequence[str]) -> list[Value]:
     """One value or range per parameter, in the model's own order, checked against the bounds."""
-    mine = owners(model, actions)
-    names = list(dict.fromkeys(owner.name for owner in mine))
+    mine = model.owners(actions)
+    names = list(dict.fromkeys(parameter.name for _, parameter in mine))
     for name in [*parameters, *names]:
         if name not in names or name not in parameters:
             wanted = f"needs a value for {', '.join(names)}"
@@ -81,7 +69,7 @@ def parameter_values(model: Model, parameters: Parameters, actions: Sequence[str
             )
     found: dict[int, Value] = {}
     for name in names:
-        places = [k for k, owner in enumerate(mine) if owner.name == name]
+        places = [k for k, (_, parameter) in enumerate(mine) if parameter.name == name]
         values = _one_each(parameters[name], [mine[k] for k in places], model.name)
         for k, value in zip(places, values, strict=True):
             _check_bounds(value, mine[k])
@@ -92,16 +80,16 @@ def parameter_values(model: Model, parameters: Parameters, actions: Sequence[str
     return ordered
 
 
-def _one_each(given: Value | Sequence[Value], mine: Sequence[_Owner], model: str) -> list[Value]:
+def _one_each(given: Value | Sequence[Value], mine: Sequence[Owner], model: str) -> list[Value]:
     several = isinstance(given, Sequence | np.ndarray)
     values: list[Value] = [*given] if several else [given]
     if len(values) == 1:
         values *= len(mine)
     if len(values) != len(mine):
-        cells = ", ".join(owner.cell for owner in mine)
+        cells = ", ".join(cell for cell, _ in mine)
         each = f", or {len(mine)}, one per cell ({cells})" if len(mine) > 1 else ""
         raise HowlearnError(
-            f"{mine[0].name} of model {model} needs one value{each}; given: {len(values)}"
+            f"{mine[0][1].name} of model {model} needs one value{each}; given: {len(values)}"
         )
     return values
 
@@ -110,12 +98,13 @@ def _ends(value: Value) -> tuple[float, float]:
     return (value.lower, value.upper) if isinstance(value, Range) else (value, value)
 
 
-def _check_bounds(value: Value, owner: _Owner) -> None:
+def _check_bounds(value: Value, owner: Owner) -> None:
+    cell, parameter = owner
     for end in _ends(value):
-        if not owner.lower <= end <= owner.upper:
+        if not parameter.lower <= end <= parameter.upper:
             raise HowlearnError(
-                f"{owner.name} of cell {owner.cell} must lie between {owner.lower:g} and "
-                f"{owner.upper:g}, got {end:g}"
+                f"{parameter.name} of cell {cell} must lie between {parameter.lower:g} and "
+                f"{parameter.upper:g}, got {end:g}"
             )
 
 
@@ -123,7 +112,7 @@ def checked(
     model: Model, given: NDArray[np.float64], actions: Sequence[str]
 ) -> NDArray[np.float64]:
     """Parameters that are given as an array [learner, parameter], checked against the bounds."""
-    mine = owners(model, actions)
+    mine = model.owners(actions)
     if given.ndim != 2 or given.shape[1] != len(mine):
         raise HowlearnError(
             f"model {model.name} has {len(mine)} parameters, so an array of [learner, parameter] "
@@ -131,7 +120,7 @@ def checked(
         )
     for k, owner in enumerate(mine):
         column = given[:, k]
-        outside = column[~((column >= owner.lower) & (column <= owner.upper))]
+        outside = column[~((column >= owner[1].lower) & (column <= owner[1].upper))]
         for value in outside[:1].tolist():
             _check_bounds(value, owner)
     return given.astype(np.float64)

@@ -52,16 +52,6 @@ def check_domain(epsilon: float, actions: int, trials: int, R: float) -> None:
         raise HowlearnError(f"R, the largest theta, must be a positive number, got {R:g}")
 
 
-def log_sum(a: float, b: float) -> float:
-    """log(e^a + e^b).
-
-    >>> log_sum(1000.0, 0.0)
-    1000.0
-    """
-    high, low = max(a, b), min(a, b)
-    return high if high == -math.inf else high + math.log1p(math.exp(low - high))
-
-
 def exp(x: float) -> float:
     """Infinite where it overflows: the log is given beside it."""
     return math.exp(x) if x < 700 else math.inf

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from howlearn.core.errors import HowlearnError
 from howlearn.core.rules import rule_named
 from howlearn.paper.bounds import (
@@ -22,7 +24,6 @@ from howlearn.paper.bounds import (
     exp4_bounds,
     exp4_quantities,
     gradient_bounds,
-    log_sum,
     lowest_probability,
     worst_case_horizon,
 )
@@ -150,9 +151,8 @@ def penalty_bounds(
     """
     if any(size < 0 for size in sizes):
         raise HowlearnError("a model has 0 or more parameters")
-    log_a = log_sum(
-        log_lipschitz + math.log(math.sqrt(dimension) * R), math.log(2 * math.log(1 / epsilon))
-    )
+    steepness, spread = math.log(math.sqrt(dimension) * R), math.log(2 * math.log(1 / epsilon))
+    log_a = float(np.logaddexp(log_lipschitz + steepness, spread))
     assumed = "Assumptions of Theorem 3; theta in [0, R]"
     found = [
         Quantity(f"log_A_epsilon{suffix}", log_a, source, form, assumed,
