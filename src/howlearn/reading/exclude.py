@@ -198,10 +198,8 @@ class _AboutLearner(Translator):
         return LearnerMeasure(name, function, written, tuple(rows.used), expression)
 
 
-# What the rows of every learner say, gathered batch by batch.
-
-
-# Of lists, so that a learner's number does not depend on how many others there are.
+# What the rows of every learner say, gathered batch by batch: of lists, so that a learner's number
+# does not depend on how many others there are.
 _OF_NUMBERS = {
     "mean": pl.col("value").list.mean(),
     "median": pl.col("value").list.median(),

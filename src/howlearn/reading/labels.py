@@ -218,6 +218,3 @@ def combine(columns: Sequence[CodedColumn]) -> Combination:
         left, right = pairs // width, pairs % width
         parts = (*(part.gather(left) for part in parts), column.labels.gather(right))
     return Combination(codes, parts, first)
-
-
-# What --recode, --missing and --wide say.

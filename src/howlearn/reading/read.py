@@ -286,6 +286,15 @@ def _errors_teach_nothing(plan: ReadingPlan) -> bool:
     return any(old.startswith("-") and new == "0" for old, new in values.items())
 
 
+def task_of(given: Task | str | PathLike[str] | None) -> Task | None:
+    """The task, which may be given by its name or as a file."""
+    if isinstance(given, str | PathLike):
+        from howlearn.models.task import Task
+
+        return Task.load(Path(given))
+    return given
+
+
 def read(source: Any, task: Task | str | PathLike[str] | None = None, **options: Any) -> Study:
     """Read trials from a file, several files, a folder or a data frame.
 
@@ -313,10 +322,7 @@ def read(source: Any, task: Task | str | PathLike[str] | None = None, **options:
         source, options = file.files, {**file.data, **options}
         task = file.models.get("task") if task is None else task
     chosen = options_named(options)
-    if isinstance(task, str | PathLike):
-        from howlearn.models.task import Task
-
-        task = Task.load(Path(task))
+    task = task_of(task)
     tables, unreadable, notes = open_tables(source, chosen)
     if not tables:
         raise Problems(Ledger(), unreadable).error()

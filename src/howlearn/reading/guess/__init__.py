@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from howlearn.core.errors import DataError, HowlearnError, Problem
@@ -61,7 +60,7 @@ from howlearn.reading.guess.trial_order import find_order
 from howlearn.reading.options import ReadOptions, options_named, refused
 from howlearn.reading.plan import LOOKED_AT
 from howlearn.reading.problems import listed
-from howlearn.reading.read import read
+from howlearn.reading.read import read, task_of
 
 if TYPE_CHECKING:
     from howlearn.models.task import Task
@@ -88,10 +87,7 @@ def inspect(
     4
     """
     given = options_named(options)
-    if isinstance(task, str | PathLike):
-        from howlearn.models.task import Task
-
-        task = Task.load(Path(task))
+    task = task_of(task)
     tables, unreadable, notes = open_tables(source, given)
     if unreadable:
         raise DataError(unreadable)
