@@ -85,7 +85,7 @@ class Mechanisms(Analysis):
         names, tested = {part.name for part in self.parts}, self.missing["mechanism"].to_list()
         for name, part in known_mechanisms().items():
             alike = [each for each in part.passes_for if each in names]
-            if part.unseen and name in tested and alike:
+            if n * trials < part.seen_from and name in tested and alike:
                 told.append(
                     f"{name} is not listed, can pass for {listed(alike)}, and is rarely seen to be "
                     f"missing: if it is plausible here, add --also {name}."
@@ -181,7 +181,8 @@ class Mechanisms(Analysis):
         heads = ("mechanism", "people who show it", "beyond the smallest size of interest",
                  "typical size", "positive")  # fmt: skip
         yield Listing("What do these people do?", heads, rows)
-        yield from (Sentence(each, "detail") for each in self.result_sentences)
+        surest = self.mechanisms.sort("lower", descending=True, nulls_last=True)
+        yield from (Sentence(self.answer(r), "detail") for r in surest.iter_rows(named=True))
         for name, why in self.absent.items():
             yield Sentence(f"Not looked for: {name} ({why}).", "detail")
 

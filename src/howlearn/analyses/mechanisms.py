@@ -217,8 +217,8 @@ def check_study(study: Study) -> None:
     n = len(set(study.learners))
     if n < FEWEST:
         raise HowlearnError(
-            f"mechanisms compares people, and there are {many(n, 'learner')}: at least {FEWEST} "
-            "are needed"
+            f"mechanisms compares people, and there {'is' if n == 1 else 'are'} "
+            f"{many(n, 'learner')}: at least {FEWEST} are needed"
         )
     known = study.reward[study.learned & np.isfinite(study.reward)]
     if not len(known) or known.min() == known.max():
