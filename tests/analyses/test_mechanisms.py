@@ -150,10 +150,8 @@ def slowly(
     return out
 
 
-@pytest.mark.parametrize(
-    ("base", "without"),
-    [(BASES[0], ()), (BASES[0], ("generalisation", "pavlovian")), (BASES[1], ())],
-)  # without these two, points are computed in lanes
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("without", [(), ("generalisation", "pavlovian")])  # these: in lanes
 def test_the_loop_is_what_the_formulas_say(base: str, without: tuple[str, ...]) -> None:
     study = random_study(3)
     parts = tuple(part for part in EVERY if base in part.bases and part.name not in without)

@@ -1,4 +1,4 @@
-"""Eight points of a learner at once: delta rules without Pavlovian bias and generalisation.
+"""Eight points of a learner at once, without Pavlovian bias and generalisation.
 
 The same learner as in ``run``, and the same numbers but for rounding. Every action of a cell has a
 row with the parameters of all lanes and what was learned; where fields of one row are at fixed
@@ -21,8 +21,10 @@ from howlearn.engine.kernels.mechanisms import (
     BIAS,
     DELTA,
     DRIFT,
+    ETA,
     FICTIVE,
     GENERALISATION,
+    GRADIENT,
     INSIDE,
     LAPSE,
     PAVLOVIAN,
@@ -48,9 +50,9 @@ SMALLEST, LARGER, LOG_LARGER = 1e-100, 1e100, 230.25850929940458  # of products 
 
 
 @njit(**INSIDE)
-def by_lanes(on, base, places, trials):
+def by_lanes(on, places, trials):
     """Whether lanes can do the work; else ``run`` does it, point by point."""
-    if OWN or base != DELTA or len(trials[5]):
+    if OWN or len(trials[5]):
         return False
     for j in range(len(on)):
         if on[j] and (places[j] == GENERALISATION or places[j] == PAVLOVIAN):
@@ -59,11 +61,11 @@ def by_lanes(on, base, places, trials):
 
 
 @njit(**INSIDE)
-def _set(rows, shared, thetas):
+def _set(rows, shared, thetas, base):
     """The parameters of all lanes, in the rows of a cell where nothing was learned."""
     for i in range(LANES):
         theta = thetas[i]
-        up = down = theta[ALPHA]
+        up = down = theta[ALPHA] if base == DELTA else theta[ETA]
         if theta[ASYMMETRY] != 0.0:
             odds, lift = up / (1.0 - up), exp(0.5 * theta[ASYMMETRY])
             up, down = odds * lift / (1.0 + odds * lift), odds / (lift + odds)
@@ -72,7 +74,7 @@ def _set(rows, shared, thetas):
         for a in range(len(rows)):
             row = rows[a]
             row[MORE + i], row[DOWN + i], row[KEEP + i] = up - down, down, 1.0 - theta[PHI]
-            row[STEEP + i] = row[WARM + i] = theta[BETA]
+            row[STEEP + i] = row[WARM + i] = theta[BETA] if base == DELTA else 1.0
             row[SLANT + i], row[STICKY + i] = theta[BIAS + a], theta[STICKINESS]
             row[TRACED + i], row[FANCY + i] = theta[TRACE], theta[FICTIVE]
             row[CARES + i], row[DRIFTS + i] = theta[ATTENTION], theta[DRIFT]
@@ -100,14 +102,21 @@ def _score(row, stays, drifts, when):
 
 
 @njit(**INSIDE)
-def _totals(rows, shared, offered, t, k):
-    """How much more probable all actions on offer are than action k, but for lapses."""
-    chosen, lanes, count = rows[k], len(shared) // SHARED, 1
+def _others(rows, shared, scores, offered, t, k):
+    """How much more probable than action k all others on offer are, into shared; their number."""
+    chosen, lanes, count = rows[k], len(shared) // SHARED, 0
     for a in range(len(rows)):
         if a != k and _on_offer(offered, t, a):
             row, count = rows[a], count + 1
             for i in range(lanes):
-                shared[OTHERS + i] += exp(min(row[SCORE + i] - chosen[SCORE + i], MOST))
+                shared[OTHERS + i] += exp(min(row[scores + i] - chosen[scores + i], MOST))
+    return count
+
+
+@njit(**INSIDE)
+def _choice(shared, count):
+    """The product of probabilities, after a choice among so many; OTHERS are 0 again."""
+    lanes = len(shared) // SHARED
     for i in range(lanes):
         total, shared[OTHERS + i] = 1.0 + shared[OTHERS + i], 0.0
         share = shared[MISSES + i] / count + (1.0 - shared[MISSES + i]) / total
@@ -116,7 +125,6 @@ def _totals(rows, shared, offered, t, k):
         shared[TOTAL + i] = total
         shared[PRODUCT + i] = product * LARGER if small else product
         shared[POWERS + i] += 1.0 if small else 0.0
-    return count
 
 
 @njit(**INSIDE)
@@ -151,6 +159,21 @@ def _learn_other(row, r, there):
 
 
 @njit(**INSIDE)
+def _pull_all(rows, shared, offered, t, k, gain):
+    """The gradient bandit: as ``_pull``."""
+    _others(rows, shared, VALUE, offered, t, k)
+    chosen, lanes = rows[k], len(shared) // SHARED
+    for a in range(len(rows)):
+        row, there = rows[a], gain if _on_offer(offered, t, a) else 0.0
+        for i in range(lanes if a != k else 0):
+            p = exp(min(row[VALUE + i] - chosen[VALUE + i], MOST)) / (1.0 + shared[OTHERS + i])
+            row[VALUE + i] = row[VALUE + i] * row[KEEP + i] - there * row[DOWN + i] * p
+    for i in range(lanes):
+        p, shared[OTHERS + i] = 1.0 / (1.0 + shared[OTHERS + i]), 0.0
+        chosen[VALUE + i] += gain * chosen[DOWN + i] * (1.0 - p)
+
+
+@njit(**INSIDE)
 def _habit(row, chosen):
     lanes = len(row) // FIELDS
     for i in range(lanes):
@@ -166,7 +189,7 @@ def _fade(rows, power):
 
 
 @njit(**INSIDE)
-def in_lanes(thetas, trials, rows, shared, seen, power, each, value, keep):
+def in_lanes(thetas, base, trials, rows, shared, seen, power, each, value, keep):
     """value[lane] at thetas[lane]; ``keep``: each[trial, action, lane] are probabilities."""
     context, action, reward, flags, offered, _, when = trials
     n_actions, new = rows.shape[1], rows[len(rows) - 1]
@@ -177,7 +200,7 @@ def in_lanes(thetas, trials, rows, shared, seen, power, each, value, keep):
         power[0, i] = 1.0
         for t in range(1, len(power) if fades else 0):
             power[t, i] = power[t - 1, i] * (1.0 - thetas[i, PHI])
-    _set(new, shared, thetas)
+    _set(new, shared, thetas, base)
     last, clock = -1, 0
     for t in range(len(context)):
         if t == 0 or flags[t] & RESET:
@@ -193,7 +216,8 @@ def in_lanes(thetas, trials, rows, shared, seen, power, each, value, keep):
         if scored:
             for a in range(n_actions):
                 _score(rows[c, a], 1.0 if a == last else 0.0, drifts, when[t])
-            count = _totals(rows[c], shared, offered, t, k)
+            count = 1 + _others(rows[c], shared, SCORE, offered, t, k)
+            _choice(shared, count)
             for a in range(n_actions if keep else 0):
                 if _on_offer(offered, t, a):
                     _chances(rows[c, a], rows[c, k], shared, count, each[t, a])
@@ -203,10 +227,12 @@ def in_lanes(thetas, trials, rows, shared, seen, power, each, value, keep):
         if known:
             clock += 1
             seen[c] = clock
+        if known and base == GRADIENT:
+            _pull_all(rows[c], shared, offered, t, k, reward[t] + 0.5)
         for a in range(n_actions):
-            if known and a == k:
+            if known and base == DELTA and a == k:
                 _learn_chosen(rows[c, a], reward[t])
-            elif known:
+            elif known and base == DELTA:
                 _learn_other(rows[c, a], reward[t], 1.0 if _on_offer(offered, t, a) else 0.0)
             if traces:
                 _habit(rows[c, a], 1.0 if a == k else 0.0)

@@ -32,8 +32,8 @@ def _values(count, on, base, coded, learner, keep):
     kinds, places, directions = coded
     for i in range(LANES):
         natural(points[min(i, count - 1)], on, kinds, places, directions, thetas[i])
-    if by_lanes(on, base, places, trials):
-        in_lanes(thetas, trials, rows, shared, seen, power, each, value, keep)
+    if by_lanes(on, places, trials):
+        in_lanes(thetas, base, trials, rows, shared, seen, power, each, value, keep)
         return
     none, no_gains = np.empty(0), np.empty((0, 0))
     for i in range(count):
@@ -103,7 +103,7 @@ def _climb(x, on, base, coded, mean, variance, learner, rounds, work):
     each, value, points = learner[4][5:]
     here, slopes, g, h = work
     # Lanes try all lengths of a step at once
-    ahead = TRIES if by_lanes(on, base, coded[1], learner[0]) else 1
+    ahead = TRIES if by_lanes(on, coded[1], learner[0]) else 1
     points[0] = x
     _values(1, on, base, coded, learner, True)
     _copied(each, 0, here)
