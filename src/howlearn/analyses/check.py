@@ -23,7 +23,7 @@ from howlearn.core.arrays import Floats, Ints
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.core.text import Listing, Sentence, listed, many
+from howlearn.core.text import Listing, Sentence, listed, many, p_value
 from howlearn.fitting.fit import guarded_fit
 from howlearn.fitting.fits import ALL
 from howlearn.fitting.unfittable import Guard
@@ -103,7 +103,7 @@ class Check(Analysis):
             )
         worst = self.failing.head(NAMED)
         named = [
-            f"{name} ({observed:.2f}, simulated {expected:.2f}, {_p(p)})"
+            f"{name} ({observed:.2f}, simulated {expected:.2f}, {p_value(p)})"
             for name, observed, expected, p in worst.select(
                 "signature", "observed", "expected", "corrected_p"
             ).iter_rows()
@@ -133,7 +133,7 @@ class Check(Analysis):
         rows = [
             (
                 row["signature"], f"{row['observed']:.3f}", f"{row['expected']:.3f}",
-                _p(row["p"]), _p(row["corrected_p"]), "fails" if row["fails"] else "",
+                p_value(row["p"]), p_value(row["corrected_p"]), "fails" if row["fails"] else "",
             )
             for row in self.checks.sort("p", maintain_order=True).iter_rows(named=True)
         ]  # fmt: skip
@@ -149,10 +149,6 @@ class Check(Analysis):
             every = many(self.learners["learner"].n_unique(), "learner")
             text = f"Learners whose own model fails a check: {n:,} of {every}."
             yield Sentence(text)
-
-
-def _p(p: float) -> str:
-    return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("0.", ".", 1)
 
 
 def check(

@@ -16,7 +16,7 @@ from howlearn.core.arrays import Floats, Ints
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
-from howlearn.core.text import Listing, Sentence, many
+from howlearn.core.text import Listing, Sentence, many, p_value
 from howlearn.results.analysis import Analysis
 from howlearn.results.results import Results
 from howlearn.runs.files import read_record
@@ -118,7 +118,7 @@ class Completeness(Analysis):
             gain = row["ceiling"] - row["model"]
             told.append(
                 f"They miss something: choices can be predicted {gain:.3f} nats per trial better "
-                f"({_p(row['p'])})."
+                f"({p_value(row['p'])})."
             )
         else:
             told.append("Nothing else was found; this does not prove that one of them is true.")
@@ -131,7 +131,7 @@ class Completeness(Analysis):
         if len(self.reasons):
             rows = [
                 (
-                    row["family"], f"{row['gain']:.4f}", _p(row["p"]),
+                    row["family"], f"{row['gain']:.4f}", p_value(row["p"]),
                     "" if row["gain_boosted"] is None else f"{row['gain_boosted']:.4f}",
                     row["try"] or "",
                 )
@@ -169,10 +169,6 @@ def steps_table(row: Mapping[str, Any], reasons: pl.DataFrame) -> pl.DataFrame |
     ]
     rows.append(("ceiling", "", row["ceiling"]))
     return pl.DataFrame(rows, schema=["what", "family", "nats_per_trial"], orient="row")
-
-
-def _p(p: float) -> str:
-    return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("0.", ".", 1)
 
 
 def completeness(

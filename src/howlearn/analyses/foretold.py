@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from howlearn.analyses.doubles import sampled
-from howlearn.core.arrays import Bools, Floats, Ints, log_sum
+from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.rule import Rule
 from howlearn.core.study import Study
 from howlearn.engine import compile as compiled
@@ -338,11 +338,6 @@ def row_scores(study: Study, rows: Rows, log_p: Floats) -> Floats:
     found = log_p[rows.trial, rows.action]
     low = np.where(np.isfinite(found), found, -700.0)  # what a model rules out stays improbable
     return rows.softened(low)
-
-
-def mean_probability(log_p: Floats) -> float:
-    """Of the choices: the arithmetic mean, from logs."""
-    return float(np.exp(log_sum(log_p) - np.log(len(log_p)))) if len(log_p) else float("nan")
 
 
 @dataclass(frozen=True)

@@ -170,6 +170,15 @@ def percent(share: float | None) -> str:
     return "<1%" if 0 < share < 0.005 else f"{100 * share:.0f}%"
 
 
+def p_value(p: float) -> str:
+    """As a paper writes it.
+
+    >>> p_value(0.0321), p_value(1e-9)
+    ('p = .032', 'p < .001')
+    """
+    return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("0.", ".", 1)
+
+
 # What a command prints: sentences and small tables.
 
 Kind = Literal["answer", "detail", "note", "next"]  # a detail gives way on a full screen

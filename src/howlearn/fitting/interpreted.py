@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections import namedtuple
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -63,12 +63,6 @@ def interpreted(
             run.look(state, trial, t)
             run.call("update", state, trial, run.theta)
     return out
-
-
-def trials_of(setting: Setting, records: Records) -> Iterator[Trial]:
-    """What happened at the trials of the first record."""
-    for t in range(int(records.offsets[1])):
-        yield _trial(setting, records, t, _shown(setting, records, t, int(records.context[t])))
 
 
 def _shown(setting: Setting, records: Records, t: int, cell: int) -> Shown:

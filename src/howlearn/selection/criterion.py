@@ -118,7 +118,6 @@ class Criterion:
     # if there are at least so many learners; of those with one place the first registered counts.
     places: ClassVar[tuple[tuple[str, int], ...]] = ()
     fewest: ClassVar[int] = 1
-    comes_first: ClassVar[str] = ""  # why, if it is the first one
     learns: ClassVar[bool] = False  # whether it must see all learners first
     learned: ClassVar[Any] = None  # what it then knows of a population of rates, for its tables
 

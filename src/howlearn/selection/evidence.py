@@ -248,7 +248,6 @@ class Evidence(Criterion):
     gives_probabilities = True
     evidence = LOG_EVIDENCE
     places = (("select", 1), ("path", 4))
-    comes_first = "fewer than ten learners say little about a population of learning rates"
 
     def scores(self, fits: Likelihoods) -> Scores:
         fits = with_trials(fits, self)

@@ -72,10 +72,6 @@ class Population(Criterion):
     evidence = LOG_EVIDENCE
     places = (("select", 1), ("path", 5))
     fewest = FEWEST
-    comes_first = (
-        "ten learners or more tell where learning rates lie, without which fine and coarse "
-        "partitions are hard to distinguish"
-    )
     learns = True
 
     def __post_init__(self) -> None:

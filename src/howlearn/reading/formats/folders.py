@@ -22,7 +22,6 @@ from howlearn.reading.formats.table import FILE, FOLDER, Extended, Table, Wrappe
 from howlearn.reading.labels import natural_key
 from howlearn.reading.problems import listed
 
-DESCRIPTION = "dataset_description.json"
 NAMES = {"ses": "session", "run": "run", "task": "task"}  # entities that become columns
 _PATTERN = re.compile(
     r"(?P<entities>sub[-_][A-Za-z0-9+]+(_[a-z]+-[A-Za-z0-9+]+)*)_(?P<kind>events|beh)\.tsv(\.gz)?"
