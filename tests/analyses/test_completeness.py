@@ -154,7 +154,7 @@ def test_every_kind_of_study_has_scores() -> None:
     log_p = Foretelling(study, models, thetas, fold).log_probabilities()
     assert np.isneginf(log_p[~there]).all()
     rows = Rows.of(study, fold)
-    score = row_scores(study, rows, log_p)
+    score = row_scores(rows, log_p)
     total = np.add.reduceat(np.exp(score), rows.first[:-1])
     assert total == pytest.approx(1.0)
     assert np.array_equal(rows.action[rows.chosen], study.action[study.scored])

@@ -211,7 +211,7 @@ def _doubled(
     theta = fits.of[model.name].theta[:, 0]
     seeds = np.array([how[0], some.model, AGAIN])
     try:
-        theirs = doubles_again(results, few, theta, FOLLOWED, seeds)
+        theirs = doubles_again(few, theta, FOLLOWED, seeds)
     except HowlearnError:  # where a double's estimates cannot be played
         return
     mean = found.of(Record(theirs.study, theirs.original(starts)))

@@ -301,7 +301,7 @@ class _Work:
         folds = folds_of(study, self.seed)
         made = Foretelling(study, results.models, thetas, folds)
         log_p = made.log_probabilities(lambda done, total: self.step(30 * done / total))
-        return row_scores(study, self.rows, log_p)
+        return row_scores(self.rows, log_p)
 
     def found(
         self, n: int, per: float, remarks: tuple[str, ...], earlier: Sequence[Mapping[str, Any]]

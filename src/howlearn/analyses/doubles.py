@@ -67,7 +67,7 @@ def doubles_of(
     return made, failed
 
 
-def doubles_again(found: Results, of: Doubles, theta: Floats, times: int, seeds: Ints) -> Doubles:
+def doubles_again(of: Doubles, theta: Floats, times: int, seeds: Ints) -> Doubles:
     """Doubles of doubles, at the estimates [double, parameter] from these."""
     each = np.repeat(np.arange(len(of.of)), times)
     again = np.tile(np.arange(times), len(of.of))
@@ -88,7 +88,7 @@ def ranges(starts: Ints, lengths: Ints) -> Ints:
 
 
 def sampled(learners: tuple[str, ...], most: int) -> Ints:
-    """The sequences of at most so many learners, picked evenly; all of them if there are no more.
+    """The sequences of at most this many learners, picked evenly; all of them if there are no more.
 
     >>> sampled(("a", "a", "b", "c", "d"), 2).tolist()
     [0, 1, 3]

@@ -333,7 +333,7 @@ def coin_of(study: Study, rows: Rows) -> Floats:
     return found if found.sum() > chance.sum() else chance
 
 
-def row_scores(study: Study, rows: Rows, log_p: Floats) -> Floats:
+def row_scores(rows: Rows, log_p: Floats) -> Floats:
     """[row] of log-probabilities [trial, action], which sum to 1 over what was on offer."""
     found = log_p[rows.trial, rows.action]
     low = np.where(np.isfinite(found), found, -700.0)  # what a model rules out stays improbable
@@ -376,7 +376,7 @@ def absolute_fit(results: Results, learners: int = 30, seed: int = 0) -> Absolut
         return None
     thetas = [results.theta(k)[who] for k in range(len(results.models))]
     log_p = Foretelling(study, results.models, thetas, fold).log_probabilities()
-    score = row_scores(study, rows, log_p)[rows.chosen]
+    score = row_scores(rows, log_p)[rows.chosen]
     coin = coin_of(study, rows)
     model, chance, tossed = (float(np.exp(v).mean()) for v in (score, chance_of(rows), coin))
     return AbsoluteFit(model, chance, tossed, float((score - coin).mean()), n)

@@ -240,7 +240,7 @@ def plan(frame: pl.DataFrame, target: float | None, models: Sequence[str]) -> st
         parts += [part for name in panels for part in lines.end_labels(curves, x, y, name)]
     note = "Share of the learners of each true model that are recovered, ±1 SE."
     if target is not None:
-        parts.insert(0, _target(target, x, y, panels))
+        parts.insert(0, _target(target, x, panels))
         note += f" Grey line: the target, {target:z.0%}."
     return style.finished(lines.drawing(parts, x, y, panels), question, note, 600)
 
@@ -286,7 +286,7 @@ def share_intervals(frame: pl.DataFrame, more: str = "") -> style.Chart:
     return style.finished(lines.drawing(parts, x, y, panels), question, note, 600)
 
 
-def _target(target: float, x: Axis, y: Axis, panels: Sequence[str]) -> pl.DataFrame:
+def _target(target: float, x: Axis, panels: Sequence[str]) -> pl.DataFrame:
     """A rule across every panel."""
     ends = {"x": x.scale.low, "x2": x.scale.high, "y": target, "y2": target, "colour": style.GREY}
     return lines.rows("rule", [{"panel": panel, **ends} for panel in panels])

@@ -51,7 +51,7 @@ def methods(
         [
             *criterion_sentences(manifest, tables, cite),
             *data.simulation_sentences(manifest, tables, cite, seed),
-            *data.plan_sentences(manifest, tables),
+            *data.plan_sentences(manifest),
             *data.software_sentences(manifest, cite),
         ],
     )

@@ -222,9 +222,7 @@ def exclusion_sentences(
     )
 
 
-def plan_sentences(
-    manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]
-) -> Iterator[str]:
+def plan_sentences(manifest: Mapping[str, Any]) -> Iterator[str]:
     """Whether there was a plan that was frozen before, and what deviates from it."""
     options = manifest.get("options") or {}
     deviations = manifest.get("deviations")
