@@ -14,6 +14,7 @@ from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.models.task import Task
+from howlearn.paper import published
 from howlearn.paper.authors_fits import (
     EXTRA,
     FitArrays,
@@ -28,22 +29,6 @@ from howlearn.paper.authors_fits import (
     numbers,
     rdata_file,
     read_recorded,
-)
-from howlearn.paper.published import (
-    BAR,
-    CHOSEN_C,
-    MODELS,
-    PUBLISHED,
-    TRIALS,
-    Key,
-    StoredFits,
-    files_around,
-    learner_files,
-    left_out,
-    model_folders,
-    model_order,
-    read_published,
-    synthetic_folder,
 )
 from howlearn.reading.read import read
 from howlearn.selection.select import winners
@@ -182,7 +167,7 @@ def _tables(node: Node, found: Participants, axis: int) -> Iterator[Floats]:
                 table, names = table.T, names[::-1]
             if table.shape != found.whole.shape or names[0] not in (None, found.names):
                 continue
-            order = model_order(names[1])
+            order = published.model_order(names[1])
         except Unfit:
             continue
         if order:
@@ -222,7 +207,7 @@ class Archive:
     path: Path
     learners: Mapping[str, Study]  # rewards as recorded
     files: Mapping[str, tuple[str, ...]]  # of the learners, in their order
-    stored: StoredFits | None
+    stored: published.StoredFits | None
     participants: Participants | None
     notes: tuple[str, ...]
 
@@ -234,17 +219,20 @@ def read_archive(path: str | PathLike[str]) -> Archive:
     be readable; stored fits that are not understood are left out with a note.
     """
     path = Path(path)
-    synthetic = synthetic_folder(path)
+    synthetic = published.synthetic_folder(path)
     task = Task.load("five-four")
-    folders = model_folders(synthetic)
-    paths = {model.name: learner_files(folders[model.name]) for model in task.models}
+    folders = published.model_folders(synthetic)
+    paths = {model.name: published.learner_files(folders[model.name]) for model in task.models}
     learners = {name: _learners(folders[name], files, task) for name, files in paths.items()}
     files = {name: tuple(file.name for file in of) for name, of in paths.items()}
     count = sum(len(of) for of in files.values())
-    notes = [f"{synthetic}: {count:,} learners of {len(files)} models", left_out(synthetic)]
-    around = files_around(path, synthetic)
-    if PUBLISHED in around:
-        stored, more = read_published(around[PUBLISHED], task, learners, files)
+    notes = [
+        f"{synthetic}: {count:,} learners of {len(files)} models",
+        published.left_out(synthetic),
+    ]
+    around = published.files_around(path, synthetic)
+    if published.PUBLISHED in around:
+        stored, more = published.read_published(around[published.PUBLISHED], task, learners, files)
     else:
         stored, more = read_recorded(around, task, learners, files)
     participants, others = read_participants(around, task)
@@ -273,35 +261,37 @@ def _learners(folder: Path, files: tuple[Path, ...], task: Task) -> Study:
     if study.learners != expected:
         raise HowlearnError(f"{folder}: files and learners do not correspond: {study.learners}")
     for learner, trials in zip(files, study.n_scored, strict=True):
-        if trials != TRIALS:
-            raise HowlearnError(f"{learner}: {trials:,} trials found; {TRIALS} are expected")
+        if trials != published.TRIALS:
+            raise HowlearnError(
+                f"{learner}: {trials:,} trials found; {published.TRIALS} are expected"
+            )
     return study
 
 
 # Figures 3c and 3d: the models selected for the paper's 176 participants, from stored fits.
 
 
-def bars(people: Participants) -> tuple[dict[Key, float], dict[Key, float]]:
+def bars(people: Participants) -> tuple[dict[published.Key, float], dict[published.Key, float]]:
     """Heights as the authors draw them, and shares in which every participant counts once."""
-    as_drawn: dict[Key, float] = {}
-    counted: dict[Key, float] = {}
+    as_drawn: dict[published.Key, float] = {}
+    counted: dict[published.Key, float] = {}
     for figure, setting, score in _scores(people):
-        theirs = [people.models.index(name) for name in MODELS]
+        theirs = [people.models.index(name) for name in published.MODELS]
         first = np.argmax(score[:, theirs], axis=1)  # of equal models the first in their list
         weights = np.arange(1, len(score) + 1)  # a participant weighs as much as its number
         sizes = np.tile(_sizes(people.models), (len(score), 1))
         selected = winners(score, sizes)
-        for k, name in enumerate(MODELS):
-            key = Key(figure, BAR, setting, "", name)
+        for k, name in enumerate(published.MODELS):
+            key = published.Key(figure, published.BAR, setting, "", name)
             as_drawn[key] = float(weights[first == k].sum() / weights.sum())
             counted[key] = float(np.mean(selected == people.models.index(name)))
     return as_drawn, counted
 
 
 def _scores(people: Participants) -> list[tuple[str, str, Floats]]:
-    price = CHOSEN_C * np.log(people.n_trials) ** 2
+    price = published.CHOSEN_C * np.log(people.n_trials) ** 2
     penalized = -people.whole - price[:, None] * _sizes(people.models)
-    found = [("3d", f"c={CHOSEN_C}", penalized)]
+    found = [("3d", f"c={published.CHOSEN_C}", penalized)]
     if people.rest is not None:
         found.insert(0, ("3c", "holdout(split=0.5)", -people.rest))
     return found
