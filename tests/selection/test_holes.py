@@ -18,6 +18,7 @@ from howlearn.models.q_learning import QLearning, QLearningForgetting, QLearning
 from howlearn.models.task import Task
 from howlearn.models.values import Reward
 from howlearn.selection.holes import ABOVE, BELOW, BOTH, holes_of, log_outside
+from howlearn.selection.learning_population import judge_others
 from howlearn.selection.population import Population
 from howlearn.selection.population_tables import Layout, Tables
 from howlearn.selection.sampler import prior_of
@@ -151,15 +152,17 @@ RATES = {"alpha": Range(0.05, 0.8), "beta": Range(5, 30)}
 EACH = 25
 
 
+DECKS = {"decks": {deck: Reward(*pay) for deck, pay in PAYS.items()}}
+TASK = Task("decks", ("decks",), tuple(PAYS), (), rewards=DECKS)
+
+
 @pytest.fixture(scope="module")
 def half():
     """Half of the learners forget what they do not choose, some of them hardly."""
-    rewards = {"decks": {deck: Reward(*pay) for deck, pay in PAYS.items()}}
-    task = Task("decks", ("decks",), tuple(PAYS), (), rewards=rewards)
     forgets = {**RATES, "phi": Range(0.02, 0.5)}
     kinds = (QLearning(), RATES), (QLearningForgetting(), forgets)
     return together([
-        simulate(task, model, values, learners=EACH, trials=300, seed=1 + k)
+        simulate(TASK, model, values, learners=EACH, trials=300, seed=1 + k)
         for k, (model, values) in enumerate(kinds)
     ])  # fmt: skip
 
@@ -180,12 +183,16 @@ def test_no_step_of_em_lowers_the_objective(half):
     assert np.all(np.diff(values) >= -1e-9)
 
 
+FEW = np.array([-0.6, -0.3, 0.0, 0.1, 0.3, 0.5, 0.8, 1.1, 1.6])
+MANY = np.abs(np.random.default_rng(4).normal(-0.8, 1.5, 60)) - 0.6  # most of them near the hole
+
+
+@pytest.mark.parametrize("seen", [FEW, MANY], ids=["few", "many"])
 @pytest.mark.parametrize("row", [[0, -1, BELOW, -0.4, 0.5, 1], [0, -1, BOTH, 0.2, 0.6, 1]])
-def test_the_sampler_agrees_with_a_sum_over_means_and_variances(row):
-    """Nine learners who differ in one parameter, each of which is known to ±0.5."""
+def test_the_sampler_agrees_with_a_sum_over_means_and_variances(row, seen):
+    """Learners who differ in one parameter, each of which is known to ±0.5."""
     holes = np.array([[row]], float)
     x = np.linspace(-6.0, 6.0, 241)
-    seen = np.array([-0.6, -0.3, 0.0, 0.1, 0.3, 0.5, 0.8, 1.1, 1.6])
     weight = np.exp(-0.5 * ((x - seen[:, None]) / 0.5) ** 2 + log_outside(holes[0], x[:, None]))
     n, sweeps, none = len(seen), 20_000, np.empty((1, 0))
     points = np.broadcast_to(x, (n, 1, 1, len(x))).copy()
@@ -232,6 +239,18 @@ def test_where_nobody_forgets_nobody_is_said_to(half):
     known = Population().learn(plain, [QLearning(), QLearningForgetting()], thorough=False).learned
     assert known is not None
     assert np.all(known.probability.argmax(axis=1) == 0)
+
+
+def test_how_small_is_small_is_no_certainty():
+    """Half of the definitions of little forgetting leave these learners to q-learning."""
+    values = {**RATES, "phi": Range(0.005, 0.05)}
+    study = simulate(TASK, QLearningForgetting(), values, learners=40, trials=300, seed=3)
+    known = Population().learn(study, [QLearning(), QLearningForgetting()], thorough=False).learned
+    assert known is not None
+    assert np.all(known.upper - known.lower > 0.3)
+    assert np.mean(known.probability.max(axis=1) > 0.88) < 0.6
+    again = judge_others(known, study, lambda some: np.full((len(some), 2), np.nan))[1]
+    assert_allclose(again, known.probability, atol=0.1)
 
 
 def test_chains_go_from_one_model_to_another_that_explains_as_much():

@@ -14,10 +14,10 @@ from howlearn.core.arrays import Bools, Floats, Ints
 from howlearn.core.study import Study
 from howlearn.models.model import Model
 from howlearn.runs.parts import Progress
-from howlearn.selection.learning_population import Fitted, fitted
+from howlearn.selection.learning_population import fitted
 from howlearn.selection.mixture_shares import climb, interval, scaled
 from howlearn.selection.population_tables import Layout, Tables
-from howlearn.selection.sampler import Options, drawn, prior_of, start
+from howlearn.selection.sampler import Fitted, Options, drawn, prior_of, start
 
 LEVEL = 0.95
 POWER_SWEEPS, POWER_STUDIES = 400, 20

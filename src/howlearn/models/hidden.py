@@ -70,7 +70,7 @@ class HiddenStrategies(Mixture):
     @cached_property
     def own(self) -> tuple[Parameter, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         if self.transitions == "shared":
-            return (Parameter("stay", 0.0, 1.0, default=0.95, neutral=1.0, smallest=0.02),)
+            return (Parameter("stay", 0.0, 1.0, default=0.95, neutral=1.0, smallest=0.01),)
         leave = [Parameter(f"leave({name})", 0.0, 1.0, default=0.05) for name in self.strategies]
         shares = [
             Parameter(f"share({name}: {other})", 0.0, 1.0, default=1 / (len(self.experts) - 1 - j))

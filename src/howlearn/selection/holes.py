@@ -19,7 +19,8 @@ from howlearn.models.model import Model
 
 COLUMNS = 6  # of a hole's coordinate, as engine/kernels/population.py takes it
 BOTH, BELOW, ABOVE = 1.0, 2.0, 3.0
-NEAR = 0.25  # of the smallest size of interest: half of the depth of a hole is left there
+NEAR = 0.25  # times the smallest size of interest: half of the depth of a hole is left there
+SIZES = (NEAR, 1.0)  # how wide a hole should be is a matter of definition: answers are averaged
 EDGE = 0.5  # how soft the edge of a hole is that reaches to a bound: a logit
 HALF = float(np.sqrt(2.0 * np.log(2.0)))  # widths at which a hole has half its depth
 FURTHEST = 12.0
@@ -31,10 +32,11 @@ def holes_of(
     parameters: Sequence[Sequence[Parameter]],
     actions: Sequence[str],
     rewards: tuple[float, float],
+    near: float = NEAR,
 ) -> Floats:
     """[model, coordinate, COLUMNS] of the models ``which`` among the candidates."""
     every = [
-        _of_model(models[k], [models[k].contains(m, actions) for m in models], mine, rewards)
+        _of_model(models[k], [models[k].contains(m, actions) for m in models], mine, rewards, near)
         for k, mine in zip(which, parameters, strict=True)
     ]
     out = np.zeros((len(which), max(map(len, every), default=0), COLUMNS))
@@ -48,6 +50,7 @@ def _of_model(
     held: Sequence[tuple[str, ...]],
     parameters: Sequence[Parameter],
     rewards: tuple[float, float],
+    near: float,
 ) -> list[tuple[float, ...]]:
     """One hole for every set of parameters that are neutral where it is a rival.
 
@@ -57,7 +60,7 @@ def _of_model(
     rows: list[tuple[float, ...]] = []
     used: set[str] = set()
     for names in sorted({tuple(sorted(each)) for each in held if each}, key=len):
-        found = [_coordinate(model, name, parameters, rewards) for name in names]
+        found = [_coordinate(model, name, parameters, rewards, near) for name in names]
         if used.isdisjoint(names) and all(found):
             used.update(names)
             rows += [(*each, float(len(used))) for each in found if each]
@@ -65,13 +68,17 @@ def _of_model(
 
 
 def _coordinate(
-    model: Model, name: str, parameters: Sequence[Parameter], rewards: tuple[float, float]
+    model: Model,
+    name: str,
+    parameters: Sequence[Parameter],
+    rewards: tuple[float, float],
+    near: float,
 ) -> tuple[float, ...] | None:
     """Where a parameter makes no difference; None if that lies outside of its bounds."""
     names = [parameter.name for parameter in parameters]
     d = names.index(name)
     parameter, neutral = parameters[d], model.neutral(parameters[d], rewards)
-    size = NEAR * parameter.smallest
+    size = near * parameter.smallest
     if isinstance(neutral, str):
         return d, names.index(neutral), BOTH, 0.0, size / HALF
     if not parameter.lower <= neutral <= parameter.upper:

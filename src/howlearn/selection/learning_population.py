@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,12 @@ from howlearn.selection.rate_grid import log_rates, on_grid
 from howlearn.selection.sampler import (
     LOCATION,
     OFFSETS,
+    Fitted,
     Options,
     Posterior,
-    Prior,
     State,
-    drawn,
+    answered,
+    fitted_to,
     judged,
     prior_of,
     share_interval,
@@ -67,16 +68,6 @@ def conditions_of(study: Study) -> tuple[tuple[str, ...], Ints]:
     return tuple(str(name) for name in names), code.astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """Tables of a study with where its population lies by EM: what chains start from."""
-
-    tables: Tables
-    prior: Prior
-    state: State
-    starts: list[State]
-
-
 def fitted(
     study: Study,
     layout: Layout,
@@ -91,8 +82,7 @@ def fitted(
         prior, state = prior_of(tables)
         best = start(tables, prior, state, group, replace(options, apart=False))[0]
         tables = tables.renewed(best.mean[:, group], best.variance[:, group])
-    prior, state = prior_of(tables)
-    return Fitted(tables, prior, state, start(tables, prior, state, group, options))
+    return fitted_to(tables, group, options)
 
 
 def options_of(per_model: bool = False, independent: bool = False, seed: int = SEED) -> Options:
@@ -126,11 +116,12 @@ def learn(
     other = _Other.of(layout, study, found.starts[0]) if everyone else None
     if other is not None:
         found = _with_other(found, other.evidence(sample, threads, progress), group, options)
-    answer = drawn(found.tables, group, options, found.prior, found.starts, threads=threads)
+    answer = answered(found, group, options, threads)
     others = _variants(sample, layout, found, group, options, threads) if thorough else []
-    told = _Told(layout, answer, [each.probability for _, each in others]).of(np.argsort(which))
+    variants = [(each.doubt, each.answer.probability) for each in others]
+    told = _Told(layout, answer, variants).of(np.argsort(which))
     if len(which) < len(study):
-        given = study, code, fixed, other, answer, [draws for draws, _ in others]
+        given = study, code, fixed, other, answer, others
         told = _of_all(layout, *given, threads, progress)
     return _learned(prints, groups, code, layout, found, answer, told, len(which))
 
@@ -174,7 +165,12 @@ def _with_other(found: Fitted, column: Floats, group: Ints, options: Options) ->
     return Fitted(tables, found.prior, state, start(tables, found.prior, state, group, options))
 
 
-Draws = tuple[tuple[np.ndarray, ...], Floats]  # of hyperparameters, and of shares
+class _Variant(NamedTuple):
+    """The answer under another assumption."""
+
+    doubt: int  # place among DEPENDS
+    layout: Layout
+    answer: Posterior
 
 
 def _variants(
@@ -184,25 +180,18 @@ def _variants(
     group: Ints,
     options: Options,
     threads: int | None,
-) -> list[tuple[tuple[Layout, Draws], Posterior]]:
+) -> list[_Variant]:
     """The answer with rates up to BOUND times the largest, and with other widths of the prior."""
     quick = replace(options, sweeps=FEWER)
     results = []
     if layout.rated:
         wide = widened(layout)
-        rated = Tables.of(study, replace(wide, clouds=(), fixed=()), np.empty((len(study), 0)))
-        tables = replace(
-            found.tables, layout=wide, rated=rated.rated, nodes=rated.nodes,
-            top_rated=rated.top_rated,
-        )  # fmt: skip
-        prior, state = prior_of(tables)
-        starts = start(tables, prior, state, group, quick)
-        results.append((wide, drawn(tables, group, quick, prior, starts, threads=threads)))
+        again = fitted_to(found.tables.under(study, wide, threads), group, quick)
+        results.append(_Variant(1, wide, answered(again, group, quick, threads)))
     for times in WIDTHS:
-        prior = replace(found.prior, location=times * LOCATION)
-        answer = drawn(found.tables, group, quick, prior, found.starts, threads=threads)
-        results.append((layout, answer))
-    return [((lay, (each.hyper, each.kept_shares)), each) for lay, each in results]
+        other = replace(found, prior=replace(found.prior, location=times * LOCATION))
+        results.append(_Variant(2, layout, answered(other, group, quick, threads)))
+    return results
 
 
 def widened(layout: Layout) -> Layout:
@@ -220,13 +209,13 @@ class _Told:
 
     layout: Layout
     answer: Posterior
-    variants: list[Floats]  # probabilities under other bounds and priors
+    variants: list[tuple[int, Floats]]  # doubts, and probabilities under other assumptions
 
     def of(self, order: Ints) -> _Told:
         """The same of learners in another order."""
         found = (each[order] for each in (self.probability, self.evidence))
         answer = replace(self.answer, **dict(zip(("probability", "evidence"), found, strict=True)))
-        return _Told(self.layout, answer, [each[order] for each in self.variants])
+        return _Told(self.layout, answer, [(doubt, p[order]) for doubt, p in self.variants])
 
     @property
     def probability(self) -> Floats:
@@ -244,7 +233,7 @@ def _of_all(
     fixed: Fixed,
     other: _Other | None,
     answer: Posterior,
-    variants: list[tuple[Layout, Draws]],
+    variants: list[_Variant],
     threads: int | None,
     progress: Progress | None,
 ) -> _Told:
@@ -256,22 +245,15 @@ def _of_all(
         judge = _Judge(layout, answer.hyper, answer.kept_shares, other)
         tables = judge.tables(part, group, fixed(part), threads)
         found = [*judged(tables, group, answer.hyper, answer.kept_shares)]
-        wide = None
-        for lay, (hyper, shares) in variants:
-            use = tables
-            if lay is not layout:
-                rated = replace(lay, clouds=(), fixed=())
-                wide = Tables.of(part, rated, np.empty((len(part), 0)), threads)
-                use = replace(
-                    tables, layout=lay, rated=wide.rated, nodes=wide.nodes,
-                    top_rated=wide.top_rated,
-                )  # fmt: skip
-            found.append(judged(use, group, hyper, shares)[0])
+        for _, lay, each in variants:
+            use = tables if lay is layout else tables.under(part, lay, threads)
+            found.append(judged(use, group, each.hyper, each.kept_shares)[0])
         parts.append(found)
         if progress:
             progress(mine.stop, len(study))
     probability, evidence, *others = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return _Told(layout, replace(answer, probability=probability, evidence=evidence), others)
+    again = [(each.doubt, p) for each, p in zip(variants, others, strict=True)]
+    return _Told(layout, replace(answer, probability=probability, evidence=evidence), again)
 
 
 @dataclass(frozen=True, eq=False)
@@ -375,7 +357,7 @@ def _learned(
         upper,
         evidence,
         probability,
-        _depends(told, layout, n),
+        _depends(told, n),
         centre,
         width,
         np.array([spread_of(float(place)) for place in spread]),
@@ -392,7 +374,7 @@ def _learned(
     )
 
 
-def _depends(told: _Told, layout: Layout, n: int) -> NDArray[np.int64]:
+def _depends(told: _Told, n: int) -> NDArray[np.int64]:
     """Whose clear winner is lost under another bound, or another prior."""
 
     def listed(probability: Floats) -> Floats:
@@ -403,14 +385,12 @@ def _depends(told: _Told, layout: Layout, n: int) -> NDArray[np.int64]:
     best = main.argmax(axis=1)
     clear = main.max(axis=1) > CLEAR
     found = np.zeros(len(main), np.int64)
-    names = ["bound"] * bool(layout.rated) + ["prior"] * len(WIDTHS)
-    for name, variant in zip(names, told.variants, strict=False):
-        word = 1 if name == "bound" else 2
+    for doubt, variant in told.variants:
         again = np.take_along_axis(listed(variant), best[:, None], axis=1)[:, 0]
         lost = again < LOST
         if clear.any() and (lost & clear).sum() > MOST_LOST * clear.sum():
             lost = np.ones_like(lost)
-        found = np.where((found == 0) & lost, word, found)
+        found = np.where((found == 0) & lost, doubt, found)
     return found
 
 

@@ -9,7 +9,7 @@ would be too few, an approximation of their evidence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -21,7 +21,7 @@ from howlearn.core.study import Study
 from howlearn.models.model import Model
 from howlearn.selection.clouds import MOST, Cloud, Likelihood
 from howlearn.selection.hierarchy import RateGroup, groups_of
-from howlearn.selection.holes import COLUMNS, holes_of, log_outside
+from howlearn.selection.holes import COLUMNS, NEAR, SIZES, holes_of, log_outside
 from howlearn.selection.rate_grid import curves_of, on_grid, plan_of
 
 SPREADS = (0.1, 0.16, 0.25, 0.4, 0.63, 1.0, 1.6)  # of the log rates of a learner's cells
@@ -100,10 +100,18 @@ class Tables:
             Cloud.around(Likelihood(layout.models[k], study, threads), SEED + 10 * j)
             for j, k in enumerate(layout.clouds)
         ]
-        parameters = [cloud.likelihood.advisor.parameters for cloud in clouds]
-        told = layout.clouds, parameters, study.actions, study.reward_range
-        holes = holes_of(layout.models, *told)
+        holes = _holes(layout, clouds)
         return cls(layout, rated, nodes, tuple(clouds), top, fixed[:, list(layout.fixed)], holes)
+
+    def under(self, study: Study, layout: Layout, threads: int | None = None) -> Tables:
+        """Of the same learners, with larger rates."""
+        rated, nodes, top = rated_tables(study, layout, threads)
+        return replace(self, layout=layout, rated=rated, nodes=nodes, top_rated=top)
+
+    def with_holes(self) -> Iterator[Tables]:
+        """Of the same learners, with holes of every size."""
+        for near in SIZES:
+            yield replace(self, holes=_holes(self.layout, self.clouds, near))
 
     @classmethod
     def known(cls, layout: Layout, evidence: Floats) -> Tables:
@@ -191,6 +199,15 @@ class Tables:
         points, weight, dims, _ = self.packed
         clouds = points, weight, dims, self.holes
         return self.rated, self.nodes, self.layout.family, *clouds, self.scale
+
+
+def _holes(layout: Layout, clouds: Sequence[Cloud], near: float = NEAR) -> Floats:
+    if not clouds:
+        return np.zeros((0, 0, COLUMNS))
+    parameters = [cloud.likelihood.advisor.parameters for cloud in clouds]
+    study = clouds[0].likelihood.study
+    told = layout.clouds, parameters, study.actions, study.reward_range
+    return holes_of(layout.models, *told, near)
 
 
 def rated_tables(

@@ -8,6 +8,7 @@ one family of models, so that no model is favoured by where its parameters are a
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from howlearn.core.arrays import Floats, Ints
 from howlearn.engine import compile as compiled
 from howlearn.runs.parts import in_threads
+from howlearn.selection.holes import SIZES
 from howlearn.selection.population_tables import SPREADS, Tables
 
 LOCATION = 1.5  # standard deviation of the prior of centres and means
@@ -326,10 +328,73 @@ def _together(chains: list[_Chain], tables: Tables, sweeps: int) -> Posterior:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Tables of a study with where its population lies by EM: what chains start from."""
+
+    tables: Tables
+    prior: Prior
+    state: State
+    starts: list[State]
+
+
+def fitted_to(tables: Tables, group: Ints, options: Options, location: float = LOCATION) -> Fitted:
+    prior, state = prior_of(tables, location)
+    return Fitted(tables, prior, state, start(tables, prior, state, group, options))
+
+
+def answered(found: Fitted, group: Ints, options: Options, threads: int | None) -> Posterior:
+    """What the chains say, on average over the sizes of holes if there are any."""
+    if not found.tables.holes.any():
+        return drawn(found.tables, group, options, found.prior, found.starts, threads=threads)
+    options = replace(options, sweeps=options.sweeps // len(SIZES))
+    answers = []
+    for tables in found.tables.with_holes():
+        one = fitted_to(tables, group, options, found.prior.location)
+        answers.append(drawn(one.tables, group, options, one.prior, one.starts, threads=threads))
+    return _averaged(answers)
+
+
+def _averaged(answers: list[Posterior]) -> Posterior:
+    """With as many draws of each, one after the other."""
+
+    def draws(of: Sequence[np.ndarray]) -> np.ndarray:
+        n = min(map(len, of))
+        return np.concatenate([each[np.linspace(0, len(each) - 1, n).astype(int)] for each in of])
+
+    return Posterior(
+        draws([each.shares for each in answers]),
+        draws([each.keeps for each in answers]),
+        np.mean([each.probability for each in answers], axis=0),
+        _log_mean([each.evidence for each in answers]),
+        tuple(map(draws, zip(*(each.hyper for each in answers), strict=True))),
+        draws([each.kept_shares for each in answers]),
+        max(each.difference for each in answers),
+        max(each.sweeps for each in answers),
+    )
+
+
+def _log_mean(of: Sequence[Floats]) -> Floats:
+    return np.logaddexp.reduce(np.stack(of)) - np.log(len(of))
+
+
 def judged(
     tables: Tables, group: Ints, hyper: tuple[np.ndarray, ...], shares: Floats
 ) -> tuple[Floats, Floats]:
     """Probabilities and log-evidence [learner, model] of other learners, given draws."""
+    if not tables.holes.any():
+        return _judged(tables, group, hyper, shares)
+    parts = np.split(np.arange(len(shares)), len(SIZES))  # draws as ``_averaged`` has them
+    probability, evidence = zip(*(
+        _judged(each, group, tuple(values[mine] for values in hyper), shares[mine])
+        for each, mine in zip(tables.with_holes(), parts, strict=True)
+    ), strict=True)  # fmt: skip
+    return np.mean(probability, axis=0), _log_mean(evidence)
+
+
+def _judged(
+    tables: Tables, group: Ints, hyper: tuple[np.ndarray, ...], shares: Floats
+) -> tuple[Floats, Floats]:
     probability, evidence = np.zeros(tables.scale.shape), np.zeros(tables.scale.shape)
     compiled.population().judge(*tables.arrays, group, hyper, shares, probability, evidence)
     return probability, np.log(evidence) + tables.log_top

@@ -18,6 +18,7 @@ from howlearn.engine.kernels.population import (
     DEGREES,
     LEAST,
     NARROWEST,
+    NO_HOLE,
     WIDEST,
     add_to,
     copy_to,
@@ -25,6 +26,8 @@ from howlearn.engine.kernels.population import (
     dot,
     integrate_clouds,
     integrate_rated,
+    log_location,
+    log_variance,
     out_of_holes,
     priors_of,
     room_of,
@@ -33,6 +36,7 @@ from howlearn.engine.kernels.population import (
 
 RAREST = 1e-12  # a share: any learner's trials may still speak for the model
 SELDOM = 2  # sweeps between two attempts to exchange learners
+STEPS = 8  # of Metropolis for a parameter of a model with holes, per sweep
 LEAN = 2.0  # learners that the shares typical of all groups count for in each of them
 
 
@@ -230,39 +234,63 @@ def _draw_spreads(rated, family, spread, group, label, prior):
 
 @njit(**BARE)
 def _draw_clouds(points, dims, holes, group, label, at, n_rated, before, mean, variance):
-    """Means and variances given points; those that would leave a hole less room, more rarely."""
+    """Means and variances given points: drawn at once, or by steps where there are holes."""
     _, _, cloud_mean, cloud_variance, sd = before
     for j in range(len(dims)):
+        holed = holes.shape[1] > 0 and holes[j, 0, 2] != NO_HOLE
         for g in range(mean.shape[1]):
             for d in range(dims[j]):
-                count = total = 0.0
+                count = total = square = 0.0
                 for i in range(len(label)):
                     if label[i] == n_rated + j and group[i] == g:
+                        x = points[i, j, d, at[i]]
                         count += 1.0
-                        total += points[i, j, d, at[i]]
-                v = variance[j, g, d]
-                pull = v / sd**2
-                m = (total + pull * cloud_mean[j, d]) / (count + pull)
-                m += math.sqrt(v / (count + pull)) * np.random.normal()
-                if out_of_holes(holes[j], d, m) == m:
-                    _try(holes[j], mean[j, g], variance[j, g], mean[j, g], d, m, count)
-                m = mean[j, g, d]
-                left = 0.0
-                for i in range(len(label)):
-                    if label[i] == n_rated + j and group[i] == g:
-                        left += (points[i, j, d, at[i]] - m) ** 2
-                v = _variance(left, count, cloud_variance[j, d])
-                _try(holes[j], mean[j, g], variance[j, g], variance[j, g], d, v, count)
+                        total += x
+                        square += x * x
+                m0, v0 = cloud_mean[j, d], cloud_variance[j, d]
+                if holed:
+                    found = count, total, square
+                    _walk(holes[j], mean[j, g], variance[j, g], d, found, m0, v0, sd)
+                    continue
+                pull = variance[j, g, d] / sd**2
+                m = (total + pull * m0) / (count + pull)
+                m += math.sqrt(variance[j, g, d] / (count + pull)) * np.random.normal()
+                mean[j, g, d] = m
+                left = max(square - 2.0 * m * total + m * m * count, 0.0)
+                variance[j, g, d] = _variance(left, count, v0)
 
 
 @njit(**BARE)
-def _try(holes, mean, variance, values, d, value, count):
-    """Put a value in place, unless chance is against the room that holes leave ``count`` points."""
-    room, before = room_of(holes, mean, variance), values[d]
-    values[d] = value
-    ratio = count * math.log(room / room_of(holes, mean, variance))
-    if ratio < 0.0 and np.random.random() >= math.exp(ratio):
-        values[d] = before
+def _log_density(holes, mean, variance, d, found, m0, v0, sd):
+    """Of one parameter's mean and log variance, given the points of those who use the model."""
+    count, total, square = found
+    m, v = mean[d], variance[d]
+    left = square - 2.0 * m * total + m * m * count
+    fits = -0.5 * (count * math.log(v) + left / v) - count * math.log(
+        room_of(holes, mean, variance)
+    )
+    return fits + log_location(m, m0, sd) + log_variance(v, v0)
+
+
+@njit(**BARE)
+def _walk(holes, mean, variance, d, found, m0, v0, sd):
+    """Steps of Metropolis, small and large ones, in a mean and a log variance.
+
+    What a hole hides may reach far: the points alone would say another mean, nearly all of which
+    the hole rules out.
+    """
+    now = _log_density(holes, mean, variance, d, found, m0, v0, sd)
+    for _ in range(STEPS):
+        m, v = mean[d], variance[d]
+        size = math.exp(np.random.normal()) / math.sqrt(found[0] + 1.0)
+        mean[d] = m + size * math.sqrt(v0) * np.random.normal()
+        variance[d] = v * math.exp(size * np.random.normal())
+        if NARROWEST**2 <= variance[d] <= WIDEST**2 and out_of_holes(holes, d, mean[d]) == mean[d]:
+            new = _log_density(holes, mean, variance, d, found, m0, v0, sd)
+            if math.log(np.random.random()) < new - now:
+                now = new
+                continue
+        mean[d], variance[d] = m, v
 
 
 @njit(**CACHED)
