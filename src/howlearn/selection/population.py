@@ -194,8 +194,8 @@ class Population(Criterion):
             "Log rates of partition models were normal around a mean of the learner's own, which "
             "was normal in the population with an offset for every model; parameters of other "
             "models were normal on the logit scale between their bounds, with a density that falls "
-            "to 0 where a model says the same as a simpler candidate that it contains; shares had "
-            "a Dirichlet prior with α = 0.5."
+            "to 0 where a model says the same as a simpler candidate that it contains (on average "
+            "over two sizes of this gap); shares had a Dirichlet prior with α = 0.5."
         )
         if (told.manifest.get("sequences") or 0) > SAMPLE:
             yield (
