@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from howlearn.core.errors import DataError
 from howlearn.reading.guess import inspect
 
 PEOPLE, TRIALS = 8, 60
@@ -171,7 +172,8 @@ def test_nothing_is_called_choice_or_outcome() -> None:
         for r in bandit()
     ]
     (asked,) = inspect(frame(rows)).questions
-    assert asked.answers[0].typed == "--action Flower --reward \"Content == 'mok'\""
+    assert asked.answers[0].value == "Content == 'mok'"
+    assert asked.answers[0].also == {"action": "Flower"}
     answered = inspect(frame(rows), action="Flower", reward="Content == 'mok'")
     assert answered.questions == ()
     check(answered, [r["Flower"] for r in rows], [r["won"] for r in bandit()])
@@ -207,3 +209,65 @@ def test_a_required_key_that_the_stimulus_fixes_is_no_candidate() -> None:
     found = inspect(frame(rows))
     assert found.questions == ()
     assert found.roles["action"] == "keypressed"
+
+
+@pytest.mark.parametrize("name", ["a.sas7bdat", "a.por"])
+def test_files_of_sas_and_spss_portable_say_how_to_export(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"x\0y")
+    for source in (tmp_path, tmp_path / name):
+        with pytest.raises(DataError, match="haven::read"):
+            inspect(source)
+
+
+def test_two_marks_that_disagree_are_a_question() -> None:
+    """Whether the better option was chosen, and whether it hit: people saw one of them."""
+    rows = [
+        {"subject": r["who"], "trial": r["t"], "chosen": ("left", "right")[r["made"]]}
+        | {"hit": r["won"], "acc": 1 - r["made"]}
+        for r in bandit()
+    ]
+    (asked,) = inspect(frame(rows)).questions
+    assert {each.value for each in asked.answers} == {"hit", "acc"}
+
+
+def test_an_outcome_that_is_not_understood_is_named() -> None:
+    rows = [
+        {"subject": r["who"], "trial": r["t"], "choice": "LR"[r["made"]]}
+        | {"feedback": ("zil", "mok", "tur")[r["won"] + (r["t"] % 5 == 0)]}
+        for r in bandit()
+    ]
+    found = inspect(frame(rows))
+    assert found.study is None
+    assert "feedback" in found.problems or "feedback" in str(found.questions)
+
+
+def test_go_is_a_choice_beside_numbered_pictures() -> None:
+    draw, rows = np.random.default_rng(9), []
+    for who in range(12):
+        values = np.zeros((4, 2))
+        for t in range(120):
+            shown = int(draw.integers(4))
+            odds = np.exp(5 * values[shown])
+            made = int(draw.choice(2, p=odds / odds.sum()))
+            won = int(draw.random() < (0.8 if made == shown % 2 else 0.2)) - (shown > 1)
+            values[shown, made] += 0.3 * (won - values[shown, made])
+            row = {"subj": who, "trialno": t, "fractal": shown + 1, "go": made, "outcome": won}
+            rows.append(row)
+    found = inspect(frame(rows))
+    assert found.roles["action"] == "go"
+    assert found.roles["context"] == "fractal"
+
+
+def test_gains_and_losses_with_a_unit_add_up() -> None:
+    draw, rows = np.random.default_rng(2), []
+    for who in range(PEOPLE):
+        for t in range(80):
+            deck = int(draw.integers(4))
+            lost = int(draw.random() < 0.5) * (250, 50)[deck // 2]
+            row = {"PID": who, "Round": t, "Deck": "ABCD"[deck], "Won": f"${(100, 50)[deck // 2]}"}
+            rows.append(row | {"Lost": f"-${lost}", "net": (100, 50)[deck // 2] - lost})
+    found = inspect(frame(rows).drop("net"))
+    assert found.study is not None
+    low, high = found.options["reward_scale"]
+    wanted = [(r["net"] - low) / (high - low) for r in rows]
+    assert found.trials()["reward"].to_list() == pytest.approx(wanted)

@@ -94,6 +94,15 @@ _OTHER_SUFFIXES = {
 }
 
 
+_EXPORTS = {
+    ".por": "in SPSS, File > Save As writes it as .sav or CSV; in R, haven::read_por opens it",
+    **dict.fromkeys(
+        (".sas7bdat", ".xpt"),
+        "PROC EXPORT writes it as CSV; pandas.read_sas, or haven::read_sas in R, opens it",
+    ),
+}
+
+
 def suffix_of(path: Path) -> str:
     """The end of a name without that of a compression.
 
@@ -144,7 +153,7 @@ def _format(path: Path, head: bytes) -> Format:
     other = next((w for start, w in _OTHERS.items() if lowered.startswith(start.lower())), None)
     other = other or (_OTHER_SUFFIXES.get(path.suffix.lower()) if named is None else None)
     if other is not None:
-        raise refused(path, other)
+        raise refused(path, other, _EXPORTS.get(path.suffix.lower(), ""))
     text, *others = formats()
     for format in sorted(others, key=lambda format: format is not named):
         if format.may_be(head, format is named):

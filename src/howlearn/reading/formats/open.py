@@ -83,6 +83,9 @@ def files_of(folder: Path) -> tuple[list[Path], list[Path], list[str]]:
     if not files and only.parent == folder and not only.is_symlink():  # as Psych-DS has it
         files, beside, notes = files_of(only)
         return files, beside, [f"{folder}: the data are in {only.name}", *notes]
+    others = [path for path in inside if path.suffix.lower() in _STATISTICS]
+    if not files and others:
+        format_of(others[0])  # tells how to export it
     if not files:
         found, wanted = "a folder without data files", f"{allowed()} directly inside"
         remedy = f"name the folders inside it that have some: {listed(unread)}" if unread else ""
@@ -90,7 +93,7 @@ def files_of(folder: Path) -> tuple[list[Path], list[Path], list[str]]:
         raise DataError([Problem(str(folder), None, None, found, wanted, remedy)])
     stems = {path.stem for path in files}
     beside = [p for p in direct if _explains(p) and p not in files and p.stem not in stems]
-    left += [path.name for path in inside if path.suffix.lower() in _STATISTICS]
+    left += [path.name for path in others]
     notes = []
     if left:
         notes.append(f"{folder} has files of other kinds that were not read: {listed(left)}")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from howlearn.reading.columns import is_feature, is_mistake, like, named_like, parts_of
 from howlearn.reading.guess.behaviour import follows_from, hangs_on
-from howlearn.reading.guess.column_checks import worth_in
+from howlearn.reading.guess.column_checks import examples, is_number, worth_in
 from howlearn.reading.guess.context import settles
 from howlearn.reading.guess.described import MANY_VALUES
 from howlearn.reading.guess.draft import BY_CONTENT, SAID, Answer, Draft, Guess, typed
@@ -35,6 +35,7 @@ FEWEST_TRIALS = 60  # from which something can be said about people's choices
 CORRECT = ("correct", "corr", "cor", "accuracy", "acc", "richtig", "korrekt", "hit", "right")
 
 
+UNCLEAR = "it is not clear which of its values is a success"
 NO_CHOICE = "no column says what was chosen"
 
 
@@ -54,6 +55,13 @@ class NoOutcome(Kind):
                 return ()  # then it may well be there
             if "action" not in draft.guesses:
                 return ("no column says what was chosen, nor what it earned",)
+            sounding = [
+                c for c in draft.named("reward") if c not in draft.design | {*draft.on_offer}
+            ]
+            sounding = [c for c in sounding if _has_words(draft, c) and not is_mistake(c)]
+            if sounding:
+                values = examples(draft.sample, sounding[0])
+                return (f"{sounding[0]} ({values}) sounds like one, but {UNCLEAR}",)
             return ("no column says what a choice earned, or whether it was right",)
         guess, reward = draft.guesses.get("reward"), draft.column("reward")
         if "action" not in draft.guesses and reward and len(draft.sample.counts(reward)) < 2:
@@ -82,11 +90,22 @@ class NoOutcome(Kind):
                 "no choices: these models explain what was chosen, and no column says it; if one "
                 "does, name it with --action COL, or an expression"
             )
+        if reasons[0].endswith(UNCLEAR):
+            return (
+                f"no outcome was understood: {reasons[0]}; --reward \"COL == 'VALUE'\" says it, "
+                "and --reward COL takes numbers as they are"
+            )
         return (
             f"no outcome: these models need feedback, and {reasons[0]}; if one does, name it with "
             f"{'--action COL and ' if both else ''}--reward COL, or an expression such as --reward "
             '"choice == answer"'
         )
+
+
+def _has_words(draft: Draft, column: str) -> bool:
+    """Whether a column has several values, and not only numbers."""
+    values = draft.sample.counts(column)
+    return len(values) > 1 and not all(map(is_number, values))
 
 
 class StimulusMissing(Kind):

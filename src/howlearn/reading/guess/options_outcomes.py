@@ -211,25 +211,31 @@ def compares_choices(draft: Draft, action: str, column: str) -> bool:
 
 def ask_what_was_chosen(draft: Draft) -> None:
     """A column without a telling name on which the outcome hangs: was it chosen?"""
-    reward, owner = draft.column("reward"), draft.learners()
+    reward = draft.column("reward")
     if reward is None or draft.answer is not None:
         return
-    worth, found = earnings(draft.sample, reward), {}
-    shown = draft.named("context")
-    for column in [c for c in _changing(draft, MOST_CHOSEN) if c not in shown]:
-        codes = draft.sample.codes(column)
-        if not tell_the_same(draft.sample, column, reward):
-            found[column] = min(hangs_on(worth, codes, owner), goes_on(worth, codes, owner))
-    best, *others = sorted(found, key=lambda c: found[c]) or [None]
-    if best is None or found[best] > SURELY:
+    best, *others = what_it_hangs_on(draft, reward) or [None]
+    if best is None:
         return
-    again = _repeated(np.nan_to_num(worth), draft.sample.codes(best), owner) > FOLLOWED
-    if again and not any(found[other] < SURELY for other in others):
+    worth = np.nan_to_num(earnings(draft.sample, reward))
+    again = _repeated(worth, draft.sample.codes(best), draft.learners()) > FOLLOWED
+    if again and not others:
         draft.odd(f"{best} is taken as what was chosen: {reward} depends on it, and it is repeated")
     else:
         says = f"yes: {reward} depends on it; its values are {examples(draft.sample, best)}"
         draft.ask("action", f"is {best} what was chosen?", [Answer("action", best, says)])
     draft.put("action", best, BY_CONTENT, f"{reward} depends on it")
+
+
+def what_it_hangs_on(draft: Draft, reward: str) -> list[str]:
+    """The columns without telling names on which an outcome hangs, the most certain first."""
+    worth, owner, found = earnings(draft.sample, reward), draft.learners(), {}
+    shown = draft.named("context")
+    for column in [c for c in _changing(draft, MOST_CHOSEN) if c not in shown]:
+        codes = draft.sample.codes(column)
+        if not tell_the_same(draft.sample, column, reward):
+            found[column] = min(hangs_on(worth, codes, owner), goes_on(worth, codes, owner))
+    return sorted((c for c in found if found[c] < SURELY), key=lambda c: found[c])
 
 
 MOST_TRIED = 8  # columns, each with each
@@ -257,10 +263,10 @@ def ask_about_both(draft: Draft) -> None:
     if not made:
         return
     draft.ask(
-        "action",
+        "reward",
         f"{earned} depends on {made}, which is chosen again after some values of {earned}: are "
         "they outcome and choice?",
-        [Answer("action", made, f"values {examples(sample, made)}", {"reward": text})],
+        [Answer("reward", text, f"{made}: {examples(sample, made)}", {"action": made})],
     )
     draft.put("action", made, BY_CONTENT, f"{earned} depends on it, and it follows {earned}")
     draft.put("reward", text, BY_CONTENT, f"it depends on {made}")

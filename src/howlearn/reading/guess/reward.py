@@ -20,7 +20,7 @@ from howlearn.reading.columns import (
     plain,
 )
 from howlearn.reading.guess.action import FOR_A_NAME, RANK
-from howlearn.reading.guess.behaviour import families, follows_from
+from howlearn.reading.guess.behaviour import FEWEST, NEARLY, families, follows_from, purity
 from howlearn.reading.guess.coding import without_nothing, worth
 from howlearn.reading.guess.column_checks import (
     are_words,
@@ -250,9 +250,9 @@ def _gain_and_loss(draft: Draft) -> list[Candidate]:
     loss = next((names[w] for w in LOSSES if w in names), None)
     if gain is None or loss is None:
         return []
-    sides = [in_expression(gain), in_expression(loss)]
-    numbers = draft.sample.numbers(loss)
-    if None in sides or np.isnan(numbers).all() or np.isnan(draft.sample.numbers(gain)).all():
+    sides = [_as_number(draft, gain), _as_number(draft, loss)]
+    numbers = earnings(draft.sample, loss)
+    if None in sides:
         return []
     if _are_on_offer(draft, gain, loss):
         draft.design |= {gain, loss}
@@ -261,6 +261,21 @@ def _gain_and_loss(draft: Draft) -> list[Candidate]:
     text = f"{sides[0]} {sign} {sides[1]}"
     materialise(draft, "reward", text)
     return [Candidate(text, FOR_A_NAME[3] + 1.5, ("gains and losses are in two columns",))]
+
+
+def _as_number(draft: Draft, column: str) -> str | None:
+    """An expression with the numbers of a column, also where they have a unit."""
+    name = in_expression(column)
+    if name is None or np.isfinite(draft.sample.numbers(column)).any():
+        return name
+    values = worth(draft.sample.counts(column))
+    if values is None or len(values) > FEW_WORDS:
+        return None
+    *others, last = values
+    text = values[last]
+    for value in others:
+        text = f"if({name} == {in_quotes(value)}, {values[value]}, {text})"
+    return text
 
 
 def _are_on_offer(draft: Draft, gain: str, loss: str) -> bool:
@@ -330,7 +345,23 @@ def is_binary(draft: Draft, column: str) -> bool:
     return {*counts} in ({"0", "1"}, {"-1", "1"}) or are_words(counts) or worth(counts) is not None
 
 
-def are_mark_and_amount(draft: Draft, one: Candidate, other: Candidate) -> bool:
+def either_may_be(draft: Draft, one: Candidate, other: Candidate) -> bool:
+    """Whether only people can tell which of two outcomes was meant."""
+    return _are_mark_and_amount(draft, one, other) or _are_two_marks(draft, one, other)
+
+
+def _are_two_marks(draft: Draft, one: Candidate, other: Candidate) -> bool:
+    """Whether both say that a choice was right and often disagree: one of them was not shown."""
+    if not (says_right(one.column) and says_right(other.column)):
+        return False
+    sample = draft.sample
+    rows = ~sample.missing(one.column) & ~sample.missing(other.column)
+    a, b = (sample.codes(c.column)[rows] for c in (one, other))
+    binary = len(np.unique(a)) == len(np.unique(b)) == 2
+    return binary and len(a) >= FEWEST and purity(a, together(b)) < NEARLY
+
+
+def _are_mark_and_amount(draft: Draft, one: Candidate, other: Candidate) -> bool:
     """Whether one says who won and the other how much: either may be the reward."""
     mark, amount = sorted((one, other), key=lambda c: len(draft.sample.counts(c.column)))
     rows = ~draft.sample.missing(mark.column) & ~draft.sample.missing(amount.column)

@@ -54,9 +54,9 @@ from howlearn.reading.guess.options_outcomes import (
 )
 from howlearn.reading.guess.reward import (
     SIDES,
-    are_mark_and_amount,
     ask_which_word,
     earnings,
+    either_may_be,
     find_reward_in_mistakes,
     is_binary,
     reward_candidates,
@@ -326,7 +326,7 @@ def _put(draft: Draft, role: str, found: list[Candidate]) -> None:
     draft.put(role, first.column, how, why, others, kept)
     likely = shares(kept)
     better = [c for c in rest if role == "action" and _hangs_instead(draft, first, c)]
-    finer = better + [c for c in rest if role == "reward" and are_mark_and_amount(draft, first, c)]
+    finer = better + [c for c in rest if role == "reward" and either_may_be(draft, first, c)]
     if len(kept) > 1 and (likely[0] < CLEAR or finer):
         near = [c for c, share in zip(kept, likely, strict=True) if share > likely[0] / 8]
         near += [c for c in finer if c not in near]
