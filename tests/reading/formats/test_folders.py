@@ -105,6 +105,15 @@ def test_a_folder_without_data(tmp_path: Path) -> None:
         read(tmp_path)
 
 
+def test_here_is_a_folder_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data" / "more").mkdir(parents=True)
+    for name in ("data/a.csv", "data/more/b.csv"):
+        (tmp_path / name).write_text("id,item,choice,reward\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match="name the folders inside it that have some: data"):
+        read(".")
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

@@ -13,6 +13,8 @@ import pytest
 from scipy.io import savemat
 
 from howlearn.core.errors import DataError, HowlearnError
+from howlearn.reading.formats import nested
+from howlearn.reading.formats.levels import Look
 from howlearn.reading.formats.open import open_tables
 from howlearn.reading.guess import inspect
 from howlearn.reading.read import read
@@ -374,3 +376,10 @@ def test_trials_that_are_kept_under_their_ids(tmp_path: Path) -> None:
     study = read(tmp_path / "export.json", action="choice", reward="reward", context="none")
     assert study.learners == ("-Na1", "-Nb2")
     assert study.action.tolist() == [t % 3 for t in range(12)] * 2
+
+
+def test_a_list_of_single_values_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Any] = []
+    monkeypatch.setattr(nested, "_rows", looked.append)
+    assert nested.bare_table(["a"] * 50, Look()) is None  # millions take no time
+    assert len(looked) == 1

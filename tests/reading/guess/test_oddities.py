@@ -13,6 +13,7 @@ import pytest
 from howlearn.core.errors import HowlearnError
 from howlearn.reading.guess import inspect
 from howlearn.reading.guess.behaviour import explained, goes_on, hangs_on
+from howlearn.reading.guess.evidence import score
 from made import choices
 
 
@@ -200,3 +201,9 @@ def test_huge_numbers_are_no_warnings(huge: float) -> None:
 def test_huge_response_times_are_looked_at_without_a_warning() -> None:
     rows = {"subject": [1] * 6, "choice": [*"abbaab"], "reward": [1, 0, 1, 1, 0, 1]}
     assert inspect(pl.DataFrame({**rows, "rt": [1e308] * 6})).study is not None
+
+
+def test_sums_of_huge_numbers_are_in_standard_errors() -> None:
+    products = np.array([3.0, -1.0, 2.0])
+    assert score(products * 1e300) == pytest.approx(score(products))
+    assert score(np.zeros(3)) == score(np.zeros(0)) == 0

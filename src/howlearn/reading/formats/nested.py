@@ -71,7 +71,7 @@ def bare_table(value: Any, look: Look, name: str = "", depth: int = 0) -> pl.Dat
     if rows is not None:
         look.bare = rows.shape[1]
         return pl.DataFrame([column_of(str(i + 1), rows[:, i]) for i in range(rows.shape[1])])
-    if not isinstance(value, list | Mapping):
+    if not isinstance(value, list | Mapping) or vector_of(value) is not None:
         return None
     items = value.items() if isinstance(value, Mapping) else enumerate(value, start=1)
     found = {str(key): bare_table(inner, look, str(key), depth + 1) for key, inner in items}

@@ -80,7 +80,8 @@ def files_of(folder: Path) -> tuple[list[Path], list[Path], list[str]]:
     files, left = _of_one_kind(direct)
     unread = list(dict.fromkeys(str(f.relative_to(folder)) for i in inside for f in _unread(i)))
     only = folder / unread[0] if len(unread) == 1 else folder
-    if not files and only.parent == folder and not only.is_symlink():  # as Psych-DS has it
+    # As Psych-DS has it; the parent of "." is itself.
+    if not files and only != folder == only.parent and not only.is_symlink():
         files, beside, notes = files_of(only)
         return files, beside, [f"{folder}: the data are in {only.name}", *notes]
     others = [path for path in inside if path.suffix.lower() in _STATISTICS]

@@ -404,6 +404,7 @@ def changes(found: Evidence) -> Changes:
 
 def score(products: NDArray[np.float64]) -> float:
     """The sum of numbers that are 0 on average by chance, in standard errors."""
+    products = scaled(products)
     spread = float(np.sqrt(np.sum(products**2)))
     return float(products.sum()) / spread if spread > 0 else 0.0
 
