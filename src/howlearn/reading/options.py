@@ -340,8 +340,9 @@ class ReadOptions:
     )
     padding: str | None = _option(
         Kind("VALUE"),
-        "The value that pads the ends of rows in arrays; NAME:VALUE for one array.",
-        "the value that fills up the rows of arrays at their ends, such as -1",
+        "The value that pads the ends of rows in arrays; NAME:VALUE for one array; 'none'.",
+        'the value that fills up the rows of arrays at their ends, such as -1; "none": no value',
+        has_none=True,
         rank=3,
         may_be_open=True,
     )

@@ -383,3 +383,24 @@ def test_a_list_of_single_values_is_not_looked_into(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(nested, "_rows", looked.append)
     assert nested.bare_table(["a"] * 50, Look()) is None  # millions take no time
     assert len(looked) == 1
+
+
+def test_rows_that_are_filled_up_at_their_ends_are_shorter(tmp_path: Path) -> None:
+    trials = RNG.integers(60, 100, 8)
+    choice, outcome = np.zeros((2, 8, 100), dtype=int)
+    for row, n in enumerate(trials):
+        choice[row, :n] = RNG.integers(1, 3, n)
+        outcome[row, :n] = np.where(RNG.random(n) < choice[row, :n] / 3, 1, -1)
+    data = {"N": 8, "T": 100, "Tsubj": trials.tolist()}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({**data, "choice": choice.tolist(), "outcome": outcome.tolist()}))
+    found = inspect(path)
+    assert found.study is not None
+    assert len(found.study.action) == trials.sum()
+    assert any("left out as padding" in str(note) for note in found.notes)
+    kept = inspect(path, padding="none")
+    assert kept.study is not None
+    assert kept.study.actions == ("0", "1", "2")
+    choice[0, 5] = outcome[0, 5] = 0  # then it may be a choice
+    path.write_text(json.dumps({**data, "choice": choice.tolist(), "outcome": outcome.tolist()}))
+    assert not any("left out as padding" in str(note) for note in inspect(path).notes)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from howlearn.core.options import NONE
 from howlearn.core.text import canonical
 from howlearn.reading.columns import guess, plain
 from howlearn.reading.formats.levels import AXIS, COLUMN, LEARNER, TRIAL, Look, Unclear, level
@@ -20,6 +21,7 @@ from howlearn.reading.problems import listed
 # Values of other formats as columns of text.
 
 
+LONG_END = 3  # trials at the end of a row that may only fill it up
 _WHOLE = 2.0**53  # up to here a float that is whole is shown as one
 
 
@@ -278,26 +280,59 @@ def _padded(
     stacks: Mapping[str, np.ndarray[Any, Any]], sizes: Sequence[int], look: Look
 ) -> np.ndarray[Any, Any] | None:
     """The trials at the ends of rows that only fill them up; None: there is no padding."""
-    if look.padding is None:
+    if look.padding == NONE:
         return None
+    arrays = {key: s.reshape(-1, sizes[-1]) for key, s in stacks.items() if s.ndim == len(sizes)}
+    if look.padding is None:
+        return _seems_padded(arrays, look)
     name, _, value = look.padding.rpartition(":")
     wanted = canonical(value)
     found = {
         key: np.array([canonical(text_of(v) or "") == wanted for v in stack.reshape(-1)])
-        for key, stack in stacks.items()
-        if stack.ndim == len(sizes) and name in ("", key)
+        for key, stack in arrays.items()
+        if name in ("", key)
     }
     filled = {key: mask for key, mask in found.items() if mask.any()}
     if not filled:
         look.notes.append(f"--padding {look.padding}: no array has this value")
         return None
-    whole = np.logical_and.reduce([*filled.values()]).reshape(-1, sizes[-1])
-    ends = np.logical_and.accumulate(whole[:, ::-1], axis=1)[:, ::-1]
+    ends = _at_ends(np.logical_and.reduce([*filled.values()]).reshape(-1, sizes[-1]))
     look.notes.append(
         f"{int(ends.sum()):,} trials at the ends of rows hold {value} in {listed([*filled])} and "
         "were left out as padding"
     )
     return ends.reshape(-1)
+
+
+def _at_ends(mask: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Where a mask holds up to the end of its row."""
+    return np.logical_and.accumulate(mask[:, ::-1], axis=1)[:, ::-1]
+
+
+def _seems_padded(
+    arrays: Mapping[str, np.ndarray[Any, Any]], look: Look
+) -> np.ndarray[Any, Any] | None:
+    """Ends of unequal length with a value that is nowhere else, where no array varies."""
+    for key, rows in arrays.items() if len(arrays) > 1 else ():
+        for value, _ in Counter(rows[:, -1].tolist()).most_common(2):
+            there = rows == value
+            ends = _at_ends(there)
+            lengths = ends.sum(axis=1)
+            if (there != ends).any() or not LONG_END <= lengths.max() < rows.shape[1]:
+                continue
+            if len({*lengths.tolist()}) > 1 and all(_same(r[ends]) for r in arrays.values()):
+                look.notes.append(
+                    f"{int(ends.sum()):,} trials at the ends of rows hold {text_of(value)} in "
+                    f"{key}, which is nowhere else, and were left out as padding (--padding none "
+                    "keeps them)"
+                )
+                return ends.reshape(-1)
+    return None
+
+
+def _same(values: np.ndarray[Any, Any]) -> bool:
+    """Whether values are all the same, or all missing."""
+    return bool((values == values[0]).all() or (values != values).all())
 
 
 def _told(
