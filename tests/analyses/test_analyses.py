@@ -15,9 +15,10 @@ from howlearn.analyses.mechanism_groups import compare_mechanisms
 from howlearn.analyses.mechanism_plan import plan_mechanisms
 from howlearn.core import columns
 from howlearn.core.errors import HowlearnError
+from howlearn.core.text import Kind, Sentence
 from howlearn.paper.verify import verify
 from howlearn.report.plot import saved_charts
-from howlearn.results.analysis import Analysis, Kind, Sentence
+from howlearn.results.analysis import Analysis
 from howlearn.results.manifest import read_manifest
 from howlearn.runs.folder import read_table
 

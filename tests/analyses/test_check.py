@@ -61,6 +61,8 @@ def test_the_truth_passes_and_another_model_fails() -> None:
     study = hl.simulate(TASK, "ByPattern", {"eta": 0.2}, learners=8, trials=120, seed=5)
     right = check(hl.select(study, [TASK.model("ByPattern")], ["aic"]), doubles=10, seed=1)
     assert not right.fails
+    assert "A quick look finds no difference" in right.answer
+    right = check(hl.select(study, [TASK.model("ByPattern")], ["aic"]), seed=1)
     assert "behave like these people in all" in right.answer
     wrong = check(hl.select(study, [TASK.model("OneForAll")], ["aic"]), doubles=10, seed=1)
     assert wrong.fails

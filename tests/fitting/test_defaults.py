@@ -111,7 +111,9 @@ def test_a_load_brings_working_memory():
     )
     study = hl.read(rows, reset_by=["block"], load="size")
     assert names(study)[-2:] == ["rlwm", "wm-habit"]
-    assert not {"rlwm", "wm-habit"} & {*names(hl.read(rows, reset_by=["block"]))}
+    assert names(hl.read(rows))[-2:] == ["rlwm", "wm-habit"]
+    without = hl.read(rows, reset_by=["block"], load="none")
+    assert not {"rlwm", "wm-habit"} & {*names(without)}
     found = hl.inspect(rows, reset_by=["block"])
     assert found.options["load"] == "size"
 

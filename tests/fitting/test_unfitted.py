@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib import import_module
 
 import numpy as np
 import polars as pl
 import pytest
 
 import howlearn as hl
+from howlearn.analyses import discover_criteria
 from howlearn.fitting import fit as running
 from howlearn.fitting.fits import Fits
 from howlearn.fitting.unfittable import LONGEST, reason
@@ -24,7 +24,6 @@ CRITERIA = ("evidence", "penalized(c=0.012)", "holdout(split=0.5)")
 PER_LEARNER = ("selection", "learners")
 TABLES = (*PER_LEARNER, "scores", "estimates", "shares")
 Spoil = Callable[..., None]
-discovering = import_module("howlearn.analyses.discover")  # the package's own is the function
 
 
 @pytest.fixture(scope="module")
@@ -202,14 +201,14 @@ def test_discover(study: hl.Study, monkeypatch: pytest.MonkeyPatch) -> None:
     criteria = ["aic", "ewens"]
     kept = np.array([i for i in range(12) if i not in (1, 6)])
     others = hl.discover(study.take(kept), criteria=criteria, models=TASK.models)
-    fit_cells = discovering.fit_cells
+    fit_cells = discover_criteria.fit_cells
 
     def failing(study: hl.Study, *words: object) -> object:
         if "7" in study.learners:
             raise ZeroDivisionError("cells")
         return fit_cells(study, *words)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(discovering, "fit_cells", failing)
+    monkeypatch.setattr(discover_criteria, "fit_cells", failing)
     found = hl.discover(shortened(study, {1: 1}), criteria=criteria, models=TASK.models)
     assert found.unjudged["learner", "status"].rows() == [
         ("2", "not judged: 1 trial with a choice, and at least 2 are needed"),

@@ -96,11 +96,13 @@ class Check(Analysis):
         """In words, shortly."""
         if self.checks.is_empty():
             return "Whether the models behave like these people cannot be checked."
-        if not self.fails:
+        if not self.fails and self.doubles < DOUBLES:
             return (
-                f"Simulated learners behave like these people in all {len(self.checks)} checks "
-                "(howlearn check)."
+                "A quick look finds no difference between simulated learners and these people in "
+                f"{many(len(self.checks), 'check')}; howlearn check looks closely."
             )
+        if not self.fails:
+            return f"Simulated learners behave like these people in all {len(self.checks)} checks."
         worst = self.failing.head(NAMED)
         named = [
             f"{name} ({observed:.2f}, simulated {expected:.2f}, {p_value(p)})"

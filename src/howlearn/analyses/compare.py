@@ -16,7 +16,7 @@ from howlearn.analyses import compare_tests
 from howlearn.analyses.compare_groups import Design, Groups, Outcome, groups_of, outcome_of
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
-from howlearn.core.text import Listing, Sentence, listed, many
+from howlearn.core.text import Listing, Sentence, listed
 from howlearn.results.analysis import MOST_ROWS, Analysis
 from howlearn.results.results import Results
 from howlearn.results.select_summary import SelectedModels
@@ -197,7 +197,7 @@ class Comparison(Analysis):
         rows = []
         top = {model: max(known[name, model]["share"] for name in names) for model in self.models}
         shown = sorted(self.models, key=lambda model: -top[model])[:MOST_ROWS]
-        for model in filter(shown.__contains__, self.models):
+        for model in shown:  # the most common first: a small screen shows fewer
             cells = [_span(known[name, model], "share") for name in names]
             cells += [_span(one[model], "difference", "+")] if one else []
             rows.append((model, *cells))
@@ -205,7 +205,7 @@ class Comparison(Analysis):
             f"Shares of the models by {self.groups.column}, {self.criterion}, with 95% intervals"
         )
         left = len(self.models) - len(rows)
-        legend = f"{many(left, 'rarer model')}: shares.csv." if left else ""
+        legend = "Rarer models: shares.csv." if left else ""
         yield Listing(title, tuple(columns), rows, legend=legend)
         told = [POOLED] if POOLED in self.notes else []
         told += [BLURRED] if self.blurred else []

@@ -105,7 +105,7 @@ def _values(
             known = f"there are {', '.join(there)}" if there else "there is none"
             raise HowlearnError(
                 f"the results have no column {column!r} to group learners by: {known}; "
-                "add it with howlearn select --keep or --by, or give a file with --groups"
+                "make them again with --keep or --by, or give a file with --groups"
             )
         return canonical_series(labels[column].cast(pl.String)), []
     tables, problems, _ = open_tables(about)

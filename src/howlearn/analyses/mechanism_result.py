@@ -69,7 +69,14 @@ class Mechanisms(Analysis):
     def limits(self) -> list[str]:
         """What so many people and trials can show, before the answer."""
         n, trials = self.about["learners"], self.about["trials"]
-        told = [f"{many(n, 'learner')} with {trials:.0f} scored trials each (median)."]
+        people = self.learners["learner"].n_unique()
+        told = [f"{many(people, 'learner')} with {trials:.0f} scored trials each (median)."]
+        if people < n:
+            told = [
+                f"{many(people, 'learner')} in {n:,} sequences of {trials:.0f} scored trials "
+                "(median). Each sequence counts as a person, so intervals are too narrow; --where "
+                "\"condition == 'A'\" takes one condition alone."
+            ]
         if n < PEOPLE or trials < TRIALS:
             told.append(
                 f"With fewer than {PEOPLE} learners or {TRIALS} trials only mechanisms that nearly "

@@ -248,7 +248,9 @@ def mechanisms(given: Given) -> None:
         found = work.found(given.seed, given.workers, progress, run, True)
         found.write_files(given.out, given.format)
     show.found(found, given.out)
-    following("compare", given.out, "--group", "COLUMN", why="do groups differ in what they do?")
+    groups = study.about.columns if len({*study.learners}) == len(study) else []
+    for column in groups[:1]:
+        following("compare", given.out, "--group", column, why="do groups differ in what they do?")
 
 
 # ``howlearn compare``: do groups of learners use different strategies?

@@ -231,7 +231,7 @@ OFFERS = ("offered", "offers", "positions")
 FEWEST = 20  # rows; with fewer nothing can be told from what columns do
 # What inspect finds besides, without which rows would be trials that are none. What would turn
 # wrong values into right ones (recode, reward_scale, min_trials) has to be said.
-BESIDES = ("where", "missing", "test_when", "forced_when", "by", "reset_by", "load")
+BESIDES = ("where", "missing", "test_when", "forced_when", "by", "reset_by", "load", "features")
 FEWER_CELLS = 1_000_000  # that are looked at where nobody asked for it
 
 
@@ -266,7 +266,7 @@ def as_inspected(
         _refuse_questions(draft, options)
     said = any(getattr(options, name) for name in OFFERS)  # then what it says is judged
     changes = {} if said else {n: found[n].value for n in OFFERS if n in found}
-    on_offer = "offered" in changes
+    on_offer = "offered" in found
     for role in (*LOOKED_AT, "trial"):
         if role not in found or getattr(options, role):
             continue
