@@ -138,7 +138,7 @@ def test_results_inside_the_folder_of_the_data_are_gone_on_with(
     app(words, standalone_mode=False)
     assert content(out) == first
     assert stamps(out) == parts
-    assert recorded(Path(out)).study.notes == ()
+    assert not any("not read" in note for note in recorded(Path(out)).study.notes)
 
 
 def test_what_is_only_told_makes_no_other_run(
