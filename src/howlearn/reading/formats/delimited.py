@@ -197,7 +197,8 @@ class Delimited(Table):
         rows: list[list[str | None]] = []
         wrong: dict[int, list[int]] = {}  # number of values → rows
         for row, values in self._records():
-            if len(values) > width and not any(value.strip() for value in values[width:]):
+            more = islice(values, width, None)  # millions are not copied
+            if len(values) > width and not any(value.strip() for value in more):
                 values = values[:width]  # separators at the end of the line
             if len(values) == width:
                 rows.append([value or None for value in values])
