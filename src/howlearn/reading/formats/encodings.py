@@ -47,7 +47,7 @@ class Encoding:
 
 
 def encoding_of(source: Path | bytes) -> Encoding | None:
-    """The encoding, None where the bytes are no text; a large file is looked at in parts."""
+    """The encoding; None where the bytes are not text. A large file is looked at in parts."""
     decoder = codecs.getincrementaldecoder(UTF8)()
     name, returns, news, controls = UTF8, False, False, False
     for i, chunk in enumerate(_chunks(source)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -229,8 +229,8 @@ def guess(draft: Draft) -> Draft:
 NAMED = 4  # labels that a note shows
 OFFERS = ("offered", "offers", "positions")
 FEWEST = 20  # rows; with fewer nothing can be told from what columns do
-# What inspect finds besides, without which rows would be trials that are none. What would turn
-# wrong values into right ones (recode, reward_scale, min_trials) has to be said.
+# What inspect finds besides, without which rows that are no trials would be read as some. What
+# would turn wrong values into right ones (recode, reward_scale, min_trials) has to be said.
 BESIDES = ("where", "missing", "test_when", "forced_when", "by", "reset_by", "load", "features")
 FEWER_CELLS = 1_000_000  # that are looked at where nobody asked for it
 
@@ -284,7 +284,7 @@ def as_inspected(
     if not changes and roles is None and stops and draft.sample.height >= FEWEST:
         raise HowlearnError(stops)
     if not changes:
-        return options, roles, problems, []
+        return options, roles, problems, _not_done(draft, options, besides)
     one_context = task is not None and len(task.contexts) == 1
     named = replace(options, **changes)
     roles, problems = find_roles(named, tables[0].columns, one_context, tables[0].name)
@@ -294,6 +294,7 @@ def as_inspected(
         return options, None, problems, []
     told = {role: f"{text} (guessed)" for role, text in roles.found.items() if role in changes}
     notes = [_told(found[n], changes[n]) for n in (*OFFERS, *besides) if n in changes]
+    notes += _not_done(draft, options, besides)
     roles = replace(roles, found={**roles.found, **told})
     unnamed = {name: value for name, value in changes.items() if name in (*OFFERS, *BESIDES)}
     return replace(options, **unnamed), roles, [], notes
@@ -308,6 +309,17 @@ def _besides(draft: Draft, options: ReadOptions) -> dict[str, Any]:
     if "missing" in found:
         found["missing"] = tuple(text for text in found["missing"] if text.startswith("action:"))
     return {name: value for name, value in found.items() if value}
+
+
+def _not_done(draft: Draft, options: ReadOptions, besides: Mapping[str, Any]) -> list[str]:
+    """Notes on rows that ``inspect`` would leave out, or choices that it would take as missing."""
+    found = draft.options() if draft.sample.height >= FEWEST else {}
+    return [
+        f"howlearn inspect would also set --{name} {', '.join(draft.guesses[name].columns)} "
+        f"({draft.guesses[name].why}), which is not done here"
+        for name in ("where", "missing")
+        if name in found and not getattr(options, name) and found[name] != besides.get(name)
+    ]
 
 
 def _told(guess: Guess, value: Any) -> str:
