@@ -92,7 +92,7 @@ def test_another_plan_does_not_mix_with_an_earlier_one(run: Run) -> None:
     assert run("plan", *SMALL, "--out", "p").status == 0
     for words, difference in (
         (("--seed", 4), "design.seed: 0 there, 4 now"),
-        (("--trials", "16,64"), "trials: [16, 48] there, [16, 64] now"),
+        (("--trials", "16,64"), "trials: 16,48 there, 16,64 now"),
         (("--criterion", "aic"), "criteria: "),
     ):
         ran = run("plan", *SMALL, *words, "--out", "p")

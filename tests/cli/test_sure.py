@@ -33,7 +33,7 @@ def test_intervals_are_there_and_have_a_level(run: Run, few: Path) -> None:
     assert usual.filter(pl.col("model") == "q-learning")["lower"].null_count() == 4 * 2 * 2
     ran = run(*words, "--intervals", 0.8)
     assert ran.status == 2  # another run's results
-    assert "intervals: null there, 0.8 now" in ran.err
+    assert "intervals: nothing there, 0.8 now" in ran.err
     assert run(*words, "--intervals", 0.8, "--fresh").status == 0
     narrow = pl.read_csv("results/estimates.csv")
     assert narrow.filter(pl.col("trials_fitted") == 200)["lower"].null_count() == 0

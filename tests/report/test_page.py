@@ -25,6 +25,7 @@ from howlearn.report.page.figures import compact
 from howlearn.report.page.learners import sampled, table_of
 from howlearn.report.page.page import Report, as_json, page, write_report
 from howlearn.results.results import Results
+from howlearn.results.select_summary import SelectedModels
 from howlearn.runs.folder import read_table
 from howlearn.simulation.simulate import simulate
 from report.browser import Visit, started
@@ -151,6 +152,8 @@ def test_the_first_sentence_counts_each_learner_once(gathered: Results, tmp_path
     assert answer(made).sentences[0] == (
         "A explains 3 of 5 learners best; B explains 1; no model is better than a coin for 1."
     )
+    counts = [(each.model, each.count) for each in answer(made).found.models if each.count]
+    assert counts == [("A", 3), ("B", 1), ("no better than a coin", 1)]  # as in the sentence
     apart = _selection_of(tmp_path / "apart", gathered, [("A", "clear"), ("B", "clear")])
     assert answer(apart).sentences[0] == "A explains this learner best."
     assert "agrees with penalized for 0 of 1 learner." in " ".join(answer(apart).sentences)
@@ -166,6 +169,18 @@ def test_the_first_sentence_counts_each_learner_once(gathered: Results, tmp_path
     assert "selects, for 2 learners: A 1 and B 1." in " ".join(found.sentences)
     assert [row.counts for row in found.rows] == [[1, 1], [0, 0]]
     assert [row.counts for row in found.rows_of_all] == [[1, 1], [1, 1]]
+
+
+def test_clear_answers_that_are_right_or_wrong_together(gathered: Results, tmp_path: Path) -> None:
+    """Each of ten learners has A by far, but perhaps all of them have B."""
+    made = _selection_of(tmp_path / "made", gathered, *[[("A", "clear"), ("A", "clear")]] * 10)
+    known = {"A": (0.6, 0.98), "B": (0.01, 0.3)}
+    for ends, warned in (((0.6, 0.98), False), ((0.02, 0.98), True)):
+        found = SelectedModels(made)
+        found.__dict__["_intervals"] = {**known, "A": ends}
+        said = [text for text in found.withheld() if "right or wrong together" in text]
+        assert len(said) == warned
+        assert all("10 clear answers for A" in text and "2% to 98%" in text for text in said)
 
 
 def _selection_of(

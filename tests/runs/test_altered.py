@@ -160,11 +160,11 @@ def test_changes_are_shown_and_nothing_is_touched(calm: dict[str, bytes]) -> Non
     run("mine", first)
     before = content("mine")
     changed = {
-        'versions.polars: "1" there, "2" now': {"versions": {"polars": "2"}},
-        'input.a.csv: "1" there, "9" now': {"input": {"a.csv": "9"}},
-        "options.a: 1 there, 2 now": {"options": {"a": 2, "b": ["x"]}},
-        "options.c: null there, true now": {"options": {**MANIFEST["options"], "c": True}},
-        'models.Mine.code: "sha256:1" there, "sha256:9" now': {
+        "versions.polars: 1 there, 2 now": {"versions": {"polars": "2"}},
+        "input.a.csv: 1 there, 9 now": {"input": {"a.csv": "9"}},
+        "a: 1 there, 2 now": {"options": {"a": 2, "b": ["x"]}},
+        "c: nothing there, true now": {"options": {**MANIFEST["options"], "c": True}},
+        "models.Mine.code: sha256:1 there, sha256:9 now": {
             "models": [{"name": "Mine", "code": "sha256:9"}, models[1]]
         },
     }

@@ -99,8 +99,8 @@ def _largest(differences: pl.DataFrame) -> list[str]:
     apart = differences.filter((pl.col("lower") > 0) | (pl.col("upper") < 0))
     return [
         f"{row['model']}: {row['share']:z.0%} of {row['group']}, {row['other_share']:z.0%} of "
-        f"{row['other']}; difference {100 * row['difference']:+.0f} points (simultaneous 95% "
-        f"interval {100 * row['lower']:+.0f} to {100 * row['upper']:+.0f})."
+        f"{row['other']}; difference {100 * row['difference']:+z.0f} points (simultaneous 95% "
+        f"interval {100 * row['lower']:+z.0f} to {100 * row['upper']:+z.0f})."
         for row in apart.sort(pl.col("difference").abs(), descending=True).head(SHOWN).to_dicts()
     ]
 

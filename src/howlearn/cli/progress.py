@@ -64,9 +64,9 @@ class Lines:
             return
         since, before = self._first
         left = ""
-        if done > before:
+        if before < done < total:
             left = f", about {_words((now - since) * (total - done) / (done - before))} left"
-        self.tell(f"{self.what}: {done:,} of {total:,} ({done / total:z.0%}){left}")
+        self.tell(f"{self.what}: {done:,} of {total:,} ({100 * done // total}%){left}")
 
 
 @contextmanager

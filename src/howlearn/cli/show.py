@@ -175,7 +175,14 @@ def note(sentence: str) -> None:
 def default_task(task: str | None) -> None:
     """Say which task is taken where none was named."""
     if task is None:
+        from howlearn.reading import project_file
+
         note("no --task was given, so this is about the paper's five-four task")
+        if Path(project_file.NAME).exists():
+            note(
+                f"{project_file.NAME} describes your data, not your task: write the task (what is "
+                "shown, what is rewarded) into a file of its own and name it with --task"
+            )
 
 
 def same_models(models: Sequence[Model]) -> None:

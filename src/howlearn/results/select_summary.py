@@ -32,6 +32,7 @@ UNSTABLE = 0.5  # a share of doubles
 SHAKY = 0.35  # a share of clear answers that depend on something arbitrary
 UNSETTLED = 0.1  # a share: chains that differ by more say little
 UNDECIDED = 1 / 3  # a share of learners above which single answers say little
+MANY_CLEAR = 5  # clear answers for a model whose share may still be much smaller
 MOST_MODELS, MOST_CONDITIONS = 9, 4  # in the printed table
 COIN, NONE = "no better than a coin", "probably none of these"
 
@@ -132,10 +133,13 @@ class SelectedModels:
 
     @cached_property
     def models(self) -> list[Selected]:
-        """The candidates, the one with most learners first."""
-        counts = Counter(self.first["model"].to_list())
+        """The candidates, the one with most learners first; whom none explains comes last."""
+        found, nothing = self.first, (COIN, NONE) if len(self.results.names) > 1 else ()
+        unexplained = pl.col("verdict").is_in(nothing)
+        named = pl.when(unexplained).then("verdict").otherwise(pl.col("model").cast(pl.String))
+        counts = Counter(found.select(named.alias("model"))["model"].to_list())
         words = {**self.words, OTHER: "a partition of the contexts that is not a candidate"}
-        found = [
+        models = [
             Selected(
                 name,
                 words.get(name, ""),
@@ -143,9 +147,9 @@ class SelectedModels:
                 counts[name] / max(self.n, 1),
                 self._intervals.get(name),
             )
-            for name in dict.fromkeys([*self.results.names, *counts])
+            for name in dict.fromkeys([*self.results.names, *counts, *nothing])
         ]
-        return sorted(found, key=lambda each: -each.count)
+        return sorted(models, key=lambda each: (each.model in nothing, -each.count))
 
     @cached_property
     def _intervals(self) -> dict[str, tuple[float, float]]:
@@ -178,7 +182,8 @@ class SelectedModels:
         ]
         heads = ("model", "learners", *["95%"] * intervals, "what the model does")
         left = self.n - sum(each.count for each in shown)
-        never = [each.model for each in self.models if not each.count]
+        names = {*self.results.names}
+        never = [each.model for each in self.models if not each.count and each.model in names]
         legend += [f"{left:,} more have other models."] if left else []
         legend += [f"Never selected: {few(never, 5, ' and {left} more')}."] if never else []
         return Listing(title, heads, rows, legend=" ".join(legend))
@@ -281,6 +286,19 @@ class SelectedModels:
                 yield (
                     f"The answer {word}: for {n:,} of {self.unit} another model would be selected "
                     f"{what}. Set --max-rate to the largest plausible rate."
+                )
+                return
+        yield from self._hang_together()
+
+    def _hang_together(self) -> Iterator[str]:
+        """Clear answers for a model whose share in the population is not known at all."""
+        clear = Counter(self.first.filter(pl.col("verdict") == manifest.CLEAR)["model"].to_list())
+        for each in self.models:
+            n, ends = clear[each.model], each.interval
+            if ends is not None and n >= MANY_CLEAR and ends[0] < n / self.n / 2:
+                yield (
+                    f"Careful: the {n:,} clear answers for {each.model} are right or wrong "
+                    f"together; its share may be anything from {ends[0]:z.0%} to {ends[1]:z.0%}."
                 )
                 return
 

@@ -67,25 +67,35 @@ class ShardEnded(EndedEarly):
 
 # How two manifests differ, in words.
 
+OPTIONS = "options."
 LONGEST = 100  # characters of a value that a message shows
 
 
-def differences(
-    found: Any, wanted: Any, place: str = "", sides: tuple[str, str] = ("there", "now")
-) -> list[str]:
-    """One line for everything that two manifests say differently."""
+def differences(found: Any, wanted: Any, sides: tuple[str, str] = ("there", "now")) -> list[str]:
+    """One line for everything that two manifests say differently.
+
+    Columns that follow from an option that differs are not told again.
+    """
+    lines = _differences(found, wanted, "", sides)
+    places = [line.partition(":")[0] for line in lines]
+    follow = {f"columns.{place.removeprefix(OPTIONS)}" for place in places if OPTIONS in place}
+    told = zip(places, lines, strict=True)
+    return [line.removeprefix(OPTIONS) for place, line in told if place not in follow]
+
+
+def _differences(found: Any, wanted: Any, place: str, sides: tuple[str, str]) -> list[str]:
     if isinstance(found, dict) and isinstance(wanted, dict):
         lines = []
         for key in [*wanted, *(k for k in found if k not in wanted)]:
             deeper = f"{place}.{key}" if place else str(key)
-            lines += differences(found.get(key), wanted.get(key), deeper, sides)
+            lines += _differences(found.get(key), wanted.get(key), deeper, sides)
         return lines
     if found == wanted:
         return []
     if _named(found) and _named(wanted):  # such as models: what differs is said of each
         there, here = ({each["name"]: each for each in side} for side in (found, wanted))
         if list(there) == list(here):
-            return differences(there, here, place, sides)
+            return _differences(there, here, place, sides)
     return [f"{place}: {_short(found)} {sides[0]}, {_short(wanted)} {sides[1]}"]
 
 
@@ -94,6 +104,13 @@ def _named(value: Any) -> bool:
 
 
 def _short(value: Any) -> str:
+    """A value as one would type it."""
+    if value is None or value in ([], {}, ""):
+        return "nothing"
+    if isinstance(value, list) and not any(isinstance(each, (dict, list)) for each in value):
+        value = ",".join(map(str, value))
+    if isinstance(value, str):
+        return shortened(value, LONGEST, kept=LONGEST)
     try:
         text = json.dumps(value, ensure_ascii=False)
     except RecursionError:  # of a damaged manifest

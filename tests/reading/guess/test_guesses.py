@@ -297,8 +297,8 @@ def test_features_and_groups() -> None:
     ]
     found = inspect(pl.DataFrame(rows))
     assert found.options["features"] == ("colour",)
-    assert "--keep group" in said(found)
-    assert "compare results --group group" in said(found)
+    assert found.options["keep"] == ("group",)
+    assert "howlearn compare results --group group" in said(found)
 
 
 def test_it_is_howlearn_inspect() -> None:

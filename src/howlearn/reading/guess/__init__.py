@@ -34,7 +34,7 @@ from howlearn.reading.guess.inspection import Inspection
 from howlearn.reading.guess.kinds import find_kind
 from howlearn.reading.guess.learner import find_learner
 from howlearn.reading.guess.missed import apply_missing, find_missing_choices
-from howlearn.reading.guess.oddities import remark
+from howlearn.reading.guess.oddities import find_groups, remark
 from howlearn.reading.guess.on_offer import find_offers
 from howlearn.reading.guess.options_outcomes import find_reward_of_the_chosen
 from howlearn.reading.guess.roles import (
@@ -212,6 +212,7 @@ FINDERS = (
     Finder(find_parts, "context features", "context action"),
     Finder(find_rt, "rt", "action"),
     Finder(find_shortest, "min_trials", "learner by action"),
+    Finder(find_groups, "keep", "learner by"),
     Finder(find_kind, "", "learner context by reset_by trial action reward"),
 )
 
@@ -231,7 +232,7 @@ OFFERS = ("offered", "offers", "positions")
 FEWEST = 20  # rows; with fewer nothing can be told from what columns do
 # What inspect finds besides, without which rows that are no trials would be read as some. What
 # would turn wrong values into right ones (recode, reward_scale, min_trials) has to be said.
-BESIDES = ("where", "missing", "test_when", "forced_when", "by", "reset_by", "load", "features")
+BESIDES = tuple("where missing test_when forced_when by reset_by load features keep".split())
 FEWER_CELLS = 1_000_000  # that are looked at where nobody asked for it
 
 

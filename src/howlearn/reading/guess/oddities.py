@@ -12,7 +12,7 @@ from howlearn.core.text import few
 from howlearn.reading.columns import GROUPS, is_feature, is_numbered, like, named_like
 from howlearn.reading.guess.coding import describes
 from howlearn.reading.guess.column_checks import constant_within
-from howlearn.reading.guess.draft import SAID, Draft, in_expression, typed
+from howlearn.reading.guess.draft import BY_NAME, SAID, Draft, in_expression, typed
 from howlearn.reading.guess.reward import remark_mistakes
 from howlearn.reading.guess.sample import together
 
@@ -103,19 +103,34 @@ def _reaction_times(draft: Draft) -> None:
         )
 
 
-def _groups(draft: Draft) -> None:
-    """What is the same within learners and differs between them."""
+def find_groups(draft: Draft) -> None:
+    """Columns that name groups of learners go into the tables, so that these can be compared."""
+    named = [c for c in _same_within_learners(draft) if like(c, GROUPS)]
+    if named and draft.sample.whole:  # else a later row may have another value
+        why = "the same within each learner, so groups can be compared"
+        draft.put("keep", tuple(named), BY_NAME, why)
+
+
+def _same_within_learners(draft: Draft) -> list[str]:
+    """Free columns with few values, one for each learner, that differ between learners."""
     owner = draft.learners()
     learners = int(owner.max(initial=-1)) + 1
     if learners < 4:
-        return
-    found = []
-    for column in draft.free:
-        values = len(draft.sample.counts(column))
-        few = 2 <= values <= max(2, min(10, learners // 2)) or (like(column, GROUPS) and values > 1)
-        if few and constant_within(owner, draft.sample.codes(column)):
-            found.append(column)
-    if found:
+        return []
+    most = max(2, min(10, learners // 2))
+    few = [c for c in draft.free if 2 <= len(draft.sample.counts(c)) <= most]
+    return [c for c in few if constant_within(owner, draft.sample.codes(c))]
+
+
+def _groups(draft: Draft) -> None:
+    """How to compare what was kept, or could be."""
+    kept, found = draft.columns("keep"), _same_within_learners(draft)
+    if kept:
+        draft.odd(
+            f"{_some(kept)}: the same within each learner, so groups can be compared",
+            f"after select: howlearn compare results --group {typed(kept[0])}",
+        )
+    elif found:
         draft.odd(
             f"{_some(found)}: the same within each learner, so groups can be compared",
             f"--keep {typed(found[0])}, then howlearn compare results --group {typed(found[0])}",

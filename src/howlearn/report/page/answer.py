@@ -106,10 +106,9 @@ def _lead(found: SelectedModels, unit: str) -> str:
     """Which models explain how many learners, with what each of them is."""
     if not found.n:
         return f"No {unit} remains."
-    verdict = found.first["verdict"]
-    coin, none = (int((verdict == word).sum()) for word in (COIN, NONE))
-    counts = Counter(found.first.filter(~verdict.is_in([COIN, NONE]))["model"].to_list())
-    models = sorted((m for m in found.models if counts[m.model]), key=lambda m: -counts[m.model])
+    counts = {each.model: each.count for each in found.models}
+    coin, none = counts.get(COIN, 0), counts.get(NONE, 0)
+    models = [each for each in found.models if each.count and each.model not in (COIN, NONE)]
     one = found.n == 1
     parts = []
     if models:
