@@ -181,7 +181,7 @@ def default_task(task: str | None) -> None:
         if Path(project_file.NAME).exists():
             note(
                 f"{project_file.NAME} describes your data, not your task: write the task (what is "
-                "shown, what is rewarded) into a file of its own and name it with --task"
+                "shown, what is rewarded) into a separate file and name it with --task"
             )
 
 

@@ -133,7 +133,7 @@ class SelectedModels:
 
     @cached_property
     def models(self) -> list[Selected]:
-        """The candidates, the one with most learners first; whom none explains comes last."""
+        """The candidates, the one with most learners first; those whom none explains come last."""
         found, nothing = self.first, (COIN, NONE) if len(self.results.names) > 1 else ()
         unexplained = pl.col("verdict").is_in(nothing)
         named = pl.when(unexplained).then("verdict").otherwise(pl.col("model").cast(pl.String))
