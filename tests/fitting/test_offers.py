@@ -16,8 +16,8 @@ from howlearn.core.partition import Partition
 from howlearn.core.rules import RULES, GradientBandit, rule_named
 from howlearn.core.study import Study
 from howlearn.fitting.counts import Choices, log_likelihood, luce
+from howlearn.fitting.fit import lowest
 from howlearn.fitting.fits import ALL
-from howlearn.fitting.lowest import lowest
 from howlearn.fitting.replay import log_probabilities
 from howlearn.models import FIELD, field_model
 from howlearn.models.adjustments import Lapse

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from howlearn.core import columns
 from howlearn.core.text import listed
 from howlearn.engine.layout import Statuses
+from howlearn.fitting.fit import lowest as look
+from howlearn.fitting.fit import paper_horizon
 from howlearn.fitting.fits import STATUS_WORDS, Fits, ModelFits, check_epsilon
 from howlearn.fitting.intervals import WORDS as INTERVALS
 from howlearn.fitting.intervals import reaches
-from howlearn.fitting.lowest import lowest as look
-from howlearn.fitting.lowest import paper_horizon
 
 OTHER = "Other"  # a partition that is not among the candidates
 NOT_FITTED = "not fitted"  # how the verdict on a learner begins whom no model could be fitted to
