@@ -13,10 +13,11 @@ import pytest
 from scipy.io import savemat
 
 from howlearn.core.errors import DataError, HowlearnError
-from howlearn.reading.formats import nested
+from howlearn.reading.formats import matrices, nested
 from howlearn.reading.formats.levels import Look
 from howlearn.reading.formats.open import open_tables
-from howlearn.reading.guess import inspect
+from howlearn.reading.guess import coding, inspect
+from howlearn.reading.guess.column_checks import nothing_in
 from howlearn.reading.read import read
 
 PEOPLE, BLOCKS, TRIALS = 3, 2, 12
@@ -404,3 +405,43 @@ def test_rows_that_are_filled_up_at_their_ends_are_shorter(tmp_path: Path) -> No
     choice[0, 5] = outcome[0, 5] = 0  # then it may be a choice
     path.write_text(json.dumps({**data, "choice": choice.tolist(), "outcome": outcome.tolist()}))
     assert not any("left out as padding" in str(note) for note in inspect(path).notes)
+
+
+MIXED = (
+    ["a", "", None],
+    [1, 2, 3],
+    [1, None],
+    [1.0, 0.5, float("nan")],
+    [True, None, False],
+    [True, "x"],
+    [True, 1],
+    [np.float64(2), np.bool_(1), "y"],
+    [[1, 2], {"a": 1}],
+    [None],
+    [10**30, -1],
+)
+
+
+@pytest.mark.parametrize("values", MIXED)
+def test_a_column_at_a_time_is_as_value_by_value(values: list[Any]) -> None:
+    column = matrices.column_of("x", values)
+    texts = [matrices.text_of(value) for value in values]
+    assert column.cast(pl.String).to_list() == texts
+
+
+def test_thousands_of_small_tables_are_refused_before_they_are_made(tmp_path: Path) -> None:
+    one = {"choice": [[1, 2, 1]] * 2, "reward": [[0, 1, 1]] * 2}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([one] * 30_001))
+    with pytest.raises(DataError, match="more than 30,000 small tables"):
+        read(path)
+    path.write_text(json.dumps([{"blocks": [one] * 20, "id": i} for i in range(1600)]))
+    with pytest.raises(DataError, match="more than 30,000 small tables"):
+        read(path)
+
+
+def test_numbers_are_not_looked_up_among_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers, asked = [str(i / 7) for i in range(1000)], []
+    monkeypatch.setattr(coding, "nothing_in", lambda v: asked.append(v) or nothing_in(v))
+    assert coding.without_nothing([*numbers, "-99", "too slow", "x"]) == [*numbers, "x"]
+    assert len(asked) == 3

@@ -23,6 +23,7 @@ from howlearn.reading.problems import listed
 
 MARK, AXIS = "\0level", "="
 LEARNER, TRIAL, COLUMN = "learner", "trial", "column"
+MOST_PARTS = 30_000  # tables in one value
 INNER = {1: ("block",), 2: ("session", "block")}  # by how many levels are below the learner
 _WORDS = {
     "learner": "learner subject subj sub participant person people animal mouse rat monkey user id",
@@ -44,6 +45,19 @@ class Look:
     notes: list[str] = field(default_factory=list)
     left: dict[str, None] = field(default_factory=dict)  # what has no place in the table
     bare: int = 0  # columns that nobody has named
+    parts: int = 0  # tables that were looked for so far
+
+    def count(self, more: int = 1) -> None:
+        """Remember that tables were looked for."""
+        self.parts += more
+        self.check()
+
+    def check(self, more: int = 0) -> None:
+        """Refuse a value of so many small tables that to put them together takes too long."""
+        if self.parts + more > MOST_PARTS:
+            raise ValueError(
+                f"more than {MOST_PARTS:,} small tables are nested in it; write one row per trial"
+            )
 
     def leave(self, name: str, what: str) -> None:
         """Remember that something was not read."""
@@ -90,11 +104,18 @@ def together_as(found: Mapping[str, pl.DataFrame], hint: str) -> dict[str, pl.Da
     same = {n: names.pop() if len(names) == 1 else level(n) for n, names in inside.items()}
     new = level(max(inside, default=0) + 1, hint)
     return {
-        label: frame.rename({n: same[_number(n)] for n in levels_of(frame)}).select(
-            pl.lit(label).alias(new), pl.all()
+        label: pl.DataFrame(
+            [
+                pl.Series(new, [label]).new_from_index(0, frame.height),
+                *(c.alias(_same_name(c.name, same)) for c in frame.get_columns()),
+            ]
         )
         for label, frame in found.items()
     }
+
+
+def _same_name(name: str, same: Mapping[int, str]) -> str:
+    return same[_number(name)] if name.startswith(MARK) else name
 
 
 def named_levels(frame: pl.DataFrame, look: Look) -> pl.DataFrame:

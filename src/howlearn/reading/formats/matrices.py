@@ -23,6 +23,7 @@ from howlearn.reading.problems import listed
 
 LONG_END = 3  # trials at the end of a row that may only fill it up
 _WHOLE = 2.0**53  # up to here a float that is whole is shown as one
+_BOOLEANS = {bool, np.bool_}
 
 
 def text_of(value: Any) -> str | None:
@@ -73,12 +74,17 @@ def column_of(name: str, values: Iterable[Any]) -> pl.Series:
     if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
         return _numbers(name, values)
     listed = list(values)
-    if any(isinstance(v, bool | np.bool_) for v in listed) and all(
-        v is None or isinstance(v, bool | np.bool_) for v in listed
-    ):
+    kinds = {*map(type, listed)}  # few, of millions of values
+    if kinds & _BOOLEANS and kinds <= {*_BOOLEANS, type(None)}:
         plain = [None if value is None else bool(value) for value in listed]
         return pl.Series(name, plain, dtype=pl.Boolean)
-    return pl.Series(name, [text_of(value) for value in listed], dtype=pl.String)
+    if kinds <= {str, type(None)}:
+        shown = [value or None for value in listed]
+    elif kinds == {int}:
+        shown = [*map(str, listed)]
+    else:
+        shown = [text_of(value) for value in listed]
+    return pl.Series(name, shown, dtype=pl.String)
 
 
 def _numbers(name: str, values: np.ndarray[Any, Any]) -> pl.Series:
@@ -98,13 +104,11 @@ def together(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
         for name, kind in frame.schema.items():
             kinds.setdefault(name, set()).add(kind)
     mixed = {name for name, found in kinds.items() if len(found) > 1}
-    return pl.concat(
-        [
-            frame.with_columns(pl.col(mixed & set(frame.columns)).cast(pl.String))
-            for frame in frames
-        ],
-        how="diagonal",
-    )
+    alike = [
+        frame.with_columns(pl.col(mixed & set(frame.columns)).cast(pl.String)) if mixed else frame
+        for frame in frames
+    ]
+    return pl.concat(alike, how="diagonal")
 
 
 FEWEST_TRIALS = 3  # a matrix with fewer columns is no learner's sequence
@@ -381,7 +385,8 @@ def array_of(value: Any) -> np.ndarray[Any, Any] | None:
         found = np.array(value, dtype=object)
     except ValueError:  # not of one shape
         return None
-    if found.ndim > MOST_AXES or any(isinstance(v, list | Mapping) for v in found.reshape(-1)):
+    inside = {*map(type, found.reshape(-1).tolist())}
+    if found.ndim > MOST_AXES or any(issubclass(kind, list | Mapping) for kind in inside):
         return None
     return found
 

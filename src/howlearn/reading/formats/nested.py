@@ -32,6 +32,7 @@ MOST_BARE, FEW_COLUMNS = 200, 20  # columns of a matrix without names; of one pe
 SEVERAL = 5  # trials of a session in a cell, on average; in an object
 MUCH = 4  # times as many rows, by which one matrix is the data and others are not
 MANY_TRIALS = 10  # values of vectors that hardly are something about one trial
+MATRICES = 3  # tables that take as long as one of matrices
 SEVERAL_VALUES = (Mapping, list, np.ndarray, pl.DataFrame)
 MANY_NAMES, MOST_CELLS = 1_000, 5_000_000  # of records that hardly share a name
 
@@ -45,6 +46,7 @@ def table_in(value: Any, look: Look, depth: int = 0, name: str = "") -> pl.DataF
         return None
     if isinstance(value, pl.DataFrame):
         return value
+    look.count()
     if isinstance(value, Mapping):
         return _of_dict(value, look, depth)
     if isinstance(value, list):
@@ -197,6 +199,7 @@ def _of_list(value: list[Any], look: Look, depth: int, name: str) -> pl.DataFram
             return from_records(value)
     elif not all(isinstance(item, Mapping | list | pl.DataFrame) for item in value):
         return None
+    look.check(len(value))
     found = {str(i): table_in(item, look, depth + 1) for i, item in enumerate(value, start=1)}
     tables = {label: frame for label, frame in found.items() if frame is not None and frame.height}
     if not tables or 2 * len(tables) <= len(value):
@@ -216,6 +219,7 @@ def _of_dict(value: Mapping[str, Any], look: Look, depth: int) -> pl.DataFrame |
         table = _with_trials(value, look, depth)
     if table is None and not _matrices_of_people(value):
         table = from_arrays(value, look)
+        look.count(0 if table is None else MATRICES)
     if table is None:
         table = _rows_of_cells(value, look)
     if table is None:

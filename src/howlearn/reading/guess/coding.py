@@ -23,6 +23,7 @@ from howlearn.reading.columns import (
     is_time,
 )
 from howlearn.reading.guess.column_checks import (
+    NOTHING_NUMBERS,
     are_words,
     constant_within,
     is_number,
@@ -61,7 +62,12 @@ def without_nothing(values: Iterable[str]) -> list[str]:
     >>> without_nothing(["Correct", "Too slow", "Incorrect"])
     ['Correct', 'Incorrect']
     """
-    return [value for value in values if not nothing_in({value: 1, "1": 2, "0": 2})]
+    return [
+        value
+        for value in values
+        if (value not in NOTHING_NUMBERS and is_number(value))  # of which there may be thousands
+        or not nothing_in({value: 1, "1": 2, "0": 2})
+    ]
 
 
 def worth(values: Iterable[str]) -> Mapping[str, str] | None:
@@ -161,8 +167,8 @@ def find_words(draft: Draft) -> None:
         draft.put("recode", (f"{name}:{pairs}",), BY_CONTENT, f"rewards as numbers: {shown}")
         draft.sample = draft.sample.recoded(reward, values)
         understood = True
-    told = values or {}
-    nothing = tuple(v for v in counts if v not in rest and v not in told and not is_number(v))
+    known = {*rest, *(values or {})}
+    nothing = tuple(v for v in counts if v not in known and not is_number(v))
     if understood and nothing and not any("," in v or ":" in v for v in nothing):
         times = ", ".join(f"{v} ({counts[v]:,} rows)" for v in nothing)
         add_missing(draft, "reward", reward, nothing, f"no outcome: {times}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -127,7 +128,7 @@ _KEYS = re.compile(
 def is_number(value: str) -> bool:
     """Whether a value is a finite number."""
     try:
-        return bool(np.isfinite(float(value)))
+        return math.isfinite(float(value))
     except ValueError:
         return False
 
