@@ -169,3 +169,97 @@ def test_shocks_and_words_of_other_languages() -> None:
         fb_text=pl.when(pl.col("trial") == 7).then(pl.lit("No response given")).otherwise("fb_text")
     )
     assert inspect(late.drop("shock")).options["missing"] == ("reward:No response given",)
+
+
+def counted(key: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Two animals that are shown, two boxes; who chose has a name that says nothing."""
+    return pl.DataFrame(
+        [
+            {key: r["who"], "trial": r["t"], "animal": {"a": "frog", "b": "owl"}[r["shown"]]}
+            | {"choice": r["made"], "reward": int(r["won"])}
+            for r in rows
+        ]
+    )
+
+
+def test_trials_are_counted_for_the_learner_not_for_what_was_shown() -> None:
+    data = counted("legajo", learners("ab"))
+    found = inspect(data)
+    assert found.questions == ()
+    assert found.roles["learner"] == "legajo"
+    assert found.roles["context"] == "animal"
+    assert "--learner animal if not" in str(found.oddities)
+    by_round = data.sort("trial", maintain_order=True)  # everybody's first trials come first
+    assert asked(by_round) == {"learner": ["legajo", "animal"]}
+    assert asked(by_round.rename({"animal": "beast"})) == {"learner": ["legajo", "file"]}
+    through = data.drop("trial").with_row_index("trial")  # then nobody is counted anew
+    assert inspect(through.rename({"legajo": "mouse"})).roles["learner"] == "mouse"
+
+
+def test_the_learner_among_many_columns_about_participants() -> None:
+    """As oTree writes it: sorted by rounds, and most columns begin with participant."""
+    sums = {f"p{who}": 100 + who % 3 for who in range(PEOPLE)}
+    rows = [
+        {"participant.app": "payment", "participant.code": r["who"], "subsession.round": r["t"]}
+        | {"participant.payoff": sums[r["who"]], "session.code": int(r["who"][1:]) // 4}
+        | {"participant.id_in_session": int(r["who"][1:]) % 4}
+        | {"player.choice": r["made"], "player.payoff": 2 * r["won"]}
+        for r in sorted(learners(), key=lambda r: (r["t"], r["who"]))
+    ]
+    found = inspect(pl.DataFrame(rows))
+    assert found.questions == ()
+    assert found.roles["learner"] == "participant.code"
+    assert (found.roles["context"], found.roles["reward"]) == ("none", "player.payoff")
+
+
+def test_a_codebook_tells_the_learner_and_what_was_computed(tmp_path: Path) -> None:
+    rows = [
+        {"v1": r["who"], "v2": r["t"], "v3": r["made"], "v4": int(r["won"]), "v5": 1 - r["made"]}
+        for r in learners()
+    ]
+    pl.DataFrame(rows).write_csv(tmp_path / "data.csv")
+    about = "v1,participant number\nv2,trial within the game\nv3,machine chosen\n"
+    about += "v4,reward received\nv5,1 if the best machine was chosen\n"
+    (tmp_path / "codebook.csv").write_text(f"variable,description\n{about}")
+    found = inspect(tmp_path)
+    assert found.questions == ()
+    assert found.roles["learner"] == "v1"
+    assert (found.roles["action"], found.roles["trial"]) == ("v3", "v2")
+
+
+@pytest.mark.parametrize("turns", [0, 20])
+def test_what_was_laid_down_is_not_asked_about_as_the_choice(turns: int) -> None:
+    """The right side follows from what is shown, or stays for a while and changes."""
+    rows = [
+        {"rat": r["who"], "trial": r["t"], "stimulus": r["shown"], "lever": "LR"[r["made"]]}
+        | {"hi_lever": "LR"[("ab".index(r["shown"]) + (r["t"] // turns if turns else 0)) % 2]}
+        | {"reward": int(r["won"])}
+        for r in learners("a" if turns else "ab", turns=turns)
+    ]
+    found = inspect(pl.DataFrame(rows))
+    assert found.questions == ()
+    assert found.roles["action"] == "lever"
+
+
+def test_accuracy_is_not_asked_about_as_the_choice() -> None:
+    """Beside a feedback that has one word more, for no answer in time."""
+    rows = []
+    for i, r in enumerate(learners("ab")):
+        late = i % 30 == 7
+        key, fb = ("None", "Too slow!") if late else ("fj"[r["made"]], ("Wrong", "Right")[r["won"]])
+        rows.append({"participant": r["who"], "trial": r["t"], "cards": r["shown"]})
+        rows[-1] |= {"key_resp.keys": key, "key_resp.corr": int(r["won"] and not late), "fb": fb}
+    found = inspect(pl.DataFrame(rows))
+    assert found.questions == ()
+    assert (found.roles["action"], found.roles["context"]) == ("key_resp.keys", "cards")
+
+
+def test_a_choice_that_is_told_by_what_it_earns_where_something_is_shown() -> None:
+    rows = [
+        {"kid": r["who"], "trial": r["t"], "beast": r["shown"], "caja": ("aquí", "allá")[r["made"]]}
+        | {"reward": int(r["won"])}
+        for r in learners("abcd")
+    ]
+    found = inspect(pl.DataFrame(rows))
+    assert found.questions == ()
+    assert (found.roles["action"], found.roles["context"]) == ("caja", "beast")

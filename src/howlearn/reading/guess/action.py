@@ -70,6 +70,7 @@ DERIVED = {
 }
 MOST_LABELS = 60  # of pairs, or of contexts with offers of their own
 NEVER = 20  # choices that would be expected, where an action was on offer and never chosen
+KEYS = "its values are keys or sides"
 RANK = 0.1  # for each likelier name in the vocabulary
 
 
@@ -110,7 +111,7 @@ def action_candidates(draft: Draft, reward: str | None) -> list[Candidate]:
     found = _candidates(draft, rewarded, free, named, reward)
     if not any(each.score > 0 for each in found):  # no name tells: keys and sides
         found += [
-            Candidate(c, FOR_KEYS, ("its values are keys or sides",))
+            Candidate(c, FOR_KEYS, (KEYS,))
             for c in free
             if c not in named
             and c not in draft.on_offer
@@ -213,8 +214,7 @@ def _is_choice(draft: Draft, rows: Sample, column: str, strength: int, reward: s
         return False
     if strength < 3 and any(is_number(value) and not float(value).is_integer() for value in values):
         return False  # amounts, chances
-    alike = reward is not None and (are_words(values) or {*values} <= {*rows.counts(reward)})
-    if reward is not None and alike and column != reward and tell_the_same(rows, column, reward):
+    if reward is not None and column != reward and _says_whether(rows, column, values, reward):
         draft.odd(
             f"{column} says only whether a choice was right, not which it was",
             "--action COL, or an expression such as --action \"(answer == 'f') == (correct == 1)\"",
@@ -224,6 +224,14 @@ def _is_choice(draft: Draft, rows: Sample, column: str, strength: int, reward: s
     return not (
         constant_within(owner, rows.codes(column)) or _is_of_stretches(draft, rows, column, owner)
     )
+
+
+def _says_whether(rows: Sample, column: str, values: Sequence[str], reward: str) -> bool:
+    """Whether a column has the outcome in other words; the outcome may also say "too slow"."""
+    if is_derived(column) and follows_from(rows.codes(column), rows.codes(reward)):
+        return True
+    alike = are_words(values) or {*values} <= {*rows.counts(reward)}
+    return alike and tell_the_same(rows, column, reward)
 
 
 LONG, MANY = 4, 4  # trials of a stretch, and stretches

@@ -38,10 +38,14 @@ def find_learner(draft: Draft) -> None:
     """A column that is the same over many rows, or the files."""
     sample = draft.sample
     files = int(sample.file.max(initial=0)) + 1
-    named = named_like("learner", draft.free)
+    named = draft.named("learner")
     fit = [c for c in named if repeats(sample, c)]
-    alone = np.zeros(sample.height, np.intp)  # who changes from row to row is no learner
-    fit.sort(key=lambda c: runs_within(alone, sample.codes(c))[0] < SHORT_RUN)
+    alone = np.zeros(sample.height, np.intp)  # who changes from row to row is hardly a learner
+    hasty = {c for c in fit if runs_within(alone, sample.codes(c))[0] < SHORT_RUN}
+    counted = {c for c in fit if _counts(draft, c)}
+    fit.sort(key=lambda c: (c not in counted, c in hasty))
+    if fit and not counted and files == 1 and _found_by_counts(draft, fit[0], fit[0] in hasty):
+        fit = []
     if fit:
         if files > 1 and len(sample.counts(fit[0])) == 1:
             why = f"each file is one learner, since {fit[0]} is the same in all files"
@@ -51,7 +55,7 @@ def find_learner(draft: Draft) -> None:
             _ask_about_files(draft, fit[0])
         draft.put("learner", fit[0], BY_NAME, "", tuple(fit[1:]))
     for column in named if "learner" not in draft.guesses else ():
-        if sample.counts(column):
+        if sample.counts(column) and not repeats(sample, column):
             draft.odd(f"{column} differs in nearly every row, so it is not the learner")
     if "learner" not in draft.guesses and files == 1:
         found = [column for column in draft.free if _is_owner(draft, column)]
@@ -65,7 +69,7 @@ def find_learner(draft: Draft) -> None:
                 )
     if "learner" not in draft.guesses and sample.in_names:
         draft.put("learner", FILE_STEM, BY_NAME, "the files' names hold it")
-    if "learner" not in draft.guesses and files == 1:
+    if "learner" not in draft.guesses and files == 1 and not _found_by_counts(draft):
         _ask_who(draft)
     if "learner" not in draft.guesses and files > 1:
         _ask_about_names(draft, files)
@@ -74,6 +78,81 @@ def find_learner(draft: Draft) -> None:
             "each file is one learner" if files > 1 else "the file is taken as one learner"
         )
         draft.put("learner", FILE_STEM, BY_CONTENT, one)
+
+
+MOST_COUNTERS = 3
+COUNTED = 0.98  # of the rows have a number of their own among those of their learner
+COMPLETE = 0.8  # of the numbers from the lowest to the highest: some trials were left out
+
+
+def _counts(draft: Draft, column: str | None, complete: bool = False) -> bool:
+    """Whether trials, or those of each block, are counted for each value of a column, or for all.
+
+    ``complete``: and hardly a number is left out.
+    """
+    sample, file = draft.sample, draft.sample.file[draft.sample.rows]
+    owner = file if column is None else sample.codes(column)
+    named = [*draft.columns("trial"), *draft.named("trial")]
+    others = {column, *named, *draft.named("learner")}
+    blocks = [c for c in draft.free if like(c, BLOCKS) and repeats(sample, c) and c not in others]
+    for counter in [c for c in named if c != column][:MOST_COUNTERS]:
+        numbers = sample.numbers(counter)
+        told = np.isfinite(numbers)
+        for within in ([], *([block] for block in blocks[:MOST_COUNTERS]), blocks):
+            own = together(owner, *(sample.codes(block) for block in within))[told]
+            if 2 * len(own) > sample.height and _number(own, numbers[told], complete):
+                return True
+    return False
+
+
+def _number(owner: np.ndarray, numbers: np.ndarray, complete: bool) -> bool:
+    """Whether each row has a number of its own among those of its owner."""
+    own, codes = together(owner), np.unique(numbers, return_inverse=True)[1].reshape(-1)
+    if int(together(own, codes).max(initial=-1)) + 1 < COUNTED * len(own):
+        return False
+    lowest = np.full(int(own.max(initial=-1)) + 1, np.inf)
+    highest = -lowest
+    np.minimum.at(lowest, own, numbers)
+    np.maximum.at(highest, own, numbers)
+    return not complete or len(own) >= COMPLETE * float((highest - lowest + 1).sum())
+
+
+def _found_by_counts(draft: Draft, named: str | None = None, hasty: bool = False) -> bool:
+    """Somebody by whom trials are counted, where they are not by what is called the learner."""
+    sample = draft.sample
+    if _counts(draft, None):
+        return False
+    found = [
+        c
+        for c in draft.free
+        if c != named
+        and not (is_time(c) or like(c, f"{BLOCKS} {CONDITIONS} {KINDS} {GROUPS}"))
+        and not sample.missing(c).any()
+        and sample.height >= LONG_RUN * len(sample.counts(c)) > LONG_RUN
+        and not (named and constant_within(sample.codes(c), sample.codes(named)))
+        and _counts(draft, c, complete=True)
+    ]
+    if not found:
+        return False
+    column, other = found[0], named or FILE_STEM
+    why = f"trials are counted separately for each value of {column}"
+    draft.put("learner", column, BY_CONTENT, why, (*found[1:], *filter(None, (named,))))
+    if hasty and _has_stretches(draft, column):
+        draft.odd(
+            f"{other} changes from row to row, and {why}, which is taken as the learner",
+            f"--learner {typed(other)} if not",
+        )
+        return True
+    says = f"each value of {named} is a learner" if named else "one learner throughout"
+    draft.ask(
+        "learner",
+        f"{why}" + (f", and not for each {named}" if named else "") + ": who chose?",
+        [
+            Answer("learner", column, f"each value of {column} is a learner"),
+            Answer("learner", other, says),
+        ],
+    )
+    return True
 
 
 PERSONAL = """

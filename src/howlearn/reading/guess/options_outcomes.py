@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -214,12 +215,12 @@ def ask_what_was_chosen(draft: Draft) -> None:
     reward = draft.column("reward")
     if reward is None or draft.answer is not None:
         return
-    best, *others = what_it_hangs_on(draft, reward) or [None]
-    if best is None:
+    found = what_it_hangs_on(draft, reward)
+    best, *others = sorted(found, key=lambda c: (-abs(found[c].again), found[c].chance)) or [""]
+    if not best:
         return
-    worth = np.nan_to_num(earnings(draft.sample, reward))
-    again = _repeated(worth, draft.sample.codes(best), draft.learners()) > FOLLOWED
-    if again and not others:
+    again = found[best].again
+    if again > FOLLOWED and all(CLEARLY * abs(found[c].again) < again for c in others):
         draft.odd(f"{best} is taken as what was chosen: {reward} depends on it, and it is repeated")
     else:
         says = f"yes: {reward} depends on it; its values are {examples(draft.sample, best)}"
@@ -227,15 +228,37 @@ def ask_what_was_chosen(draft: Draft) -> None:
     draft.put("action", best, BY_CONTENT, f"{reward} depends on it")
 
 
-def what_it_hangs_on(draft: Draft, reward: str) -> list[str]:
-    """The columns without telling names on which an outcome hangs, the most certain first."""
-    worth, owner, found = earnings(draft.sample, reward), draft.learners(), {}
+def what_it_hangs_on(draft: Draft, reward: str) -> dict[str, Taught]:
+    """The columns without telling names on which an outcome hangs."""
+    worth, some = earnings(draft.sample, reward), _changing(draft, MOST_CHOSEN)
     shown = draft.named("context")
-    for column in [c for c in _changing(draft, MOST_CHOSEN) if c not in shown]:
-        codes = draft.sample.codes(column)
-        if not tell_the_same(draft.sample, column, reward):
-            found[column] = min(hangs_on(worth, codes, owner), goes_on(worth, codes, owner))
-    return sorted((c for c in found if found[c] < SURELY), key=lambda c: found[c])
+    some = [c for c in some if not tell_the_same(draft.sample, c, reward)]
+    found = {c: _taught(draft, worth, c, some) for c in some if c not in shown}
+    return {c: each for c, each in found.items() if each.chance < SURELY}
+
+
+class Taught(NamedTuple):
+    """How far an outcome could have taught a choice, and did."""
+
+    chance: float  # that the outcome hangs on it this much by chance alone
+    again: float  # standard errors by which it is repeated more after higher outcomes
+
+
+def _taught(draft: Draft, worth: np.ndarray, column: str, shown: Sequence[str]) -> Taught:
+    """Whether outcomes hang on a column: anywhere, or where another one is the same.
+
+    Then they hang on the other one where the first is the same; what is chosen is repeated more.
+    """
+    sample, owner, codes = draft.sample, draft.learners(), draft.sample.codes(column)
+    others = [sample.codes(c) for c in shown[:MOST_TRIED] if c != column]
+    plain, best = np.nan_to_num(worth), Taught(1.0, 0.0)
+    for place in (owner, *(together(owner, other) for other in others)):
+        chance = hangs_on(worth, codes, place)
+        chance = min(chance, goes_on(worth, codes, place)) if place is owner else 100 * chance
+        here = Taught(chance, _repeated(plain, codes, place))
+        if chance < SURELY and (best.chance >= SURELY or abs(here.again) > abs(best.again)):
+            best = here
+    return best
 
 
 MOST_TRIED = 8  # columns, each with each
@@ -243,7 +266,7 @@ MOST_TRIED = 8  # columns, each with each
 
 def ask_about_both(draft: Draft) -> None:
     """Two columns without telling names, of which one hangs on the other that follows it."""
-    sample, owner = draft.sample, draft.learners()
+    sample = draft.sample
     some, best = _changing(draft, MOST_CHOSEN)[:MOST_TRIED], (FOLLOWED, "", "", "")
     for earned in [c for c in some if c not in draft.design]:
         words, name = without_nothing(sample.counts(earned)), in_expression(earned)
@@ -253,10 +276,10 @@ def ask_about_both(draft: Draft) -> None:
             continue
         worth = np.nan_to_num(worth) if known else (sample.texts(earned) == words[0]).astype(float)
         for made in [c for c in some if c != earned and not tell_the_same(sample, c, earned)]:
-            codes = sample.codes(made)
-            if min(hangs_on(worth, codes, owner), goes_on(worth, codes, owner)) > SURELY / 100:
+            found = _taught(draft, worth, made, [c for c in some if c != earned])
+            if found.chance > SURELY / 100:
                 continue
-            again = _repeated(worth, codes, owner)
+            again = found.again
             text = earned if known else f"{name} == {in_quotes(words[0 if again > 0 else 1])}"
             best = max(best, (again if known else abs(again), made, earned, text))
     _, made, earned, text = best
@@ -284,6 +307,7 @@ def _changing(draft: Draft, most: int) -> list[str]:
 
 
 MOST_SHOWN = 30
+CLEARLY = 1.5  # times as much: what is shown with a choice seems to be repeated, too
 FOLLOWED = 4.0  # standard errors by which choices are repeated more after higher outcomes
 
 
@@ -378,3 +402,33 @@ def _repeated(worth: np.ndarray, codes: np.ndarray, place: np.ndarray) -> float:
     where = together(place[order][1:][near])
     stays = centred(where, np.diff(codes[order])[near] == 0)
     return in_errors(stays * centred(where, worth[order][:-1][near]))
+
+
+# An outcome in the words of the choices.
+
+
+def came_true(draft: Draft, action: str) -> bool:
+    """An outcome in the words of the choices, as sun and rain: a prediction came true or not."""
+    counts = draft.sample.counts(action)
+    for column in draft.named("reward"):
+        values, names = draft.sample.counts(column), (draft.written(action), in_expression(column))
+        if {*values} == {*counts} and len(values) > 1 and None not in names:
+            text = f"{names[0]} == {names[1]}"
+            why = f"{column} has the values of {action}: a prediction that came true is a success"
+            draft.put("reward", text, BY_CONTENT, why)
+            materialise(draft, "reward", text)
+            return True
+    return False
+
+
+def same_values(draft: Draft, action: str) -> None:
+    """What turned out to be right may stand under any name, in the words of the choices."""
+    counts = draft.sample.counts(action)
+    for column in draft.free:
+        same = {*draft.sample.counts(column)} == {*counts} and not all(map(is_number, counts))
+        if same and not tell_the_same(draft.sample, column, action):
+            names = draft.written(action), in_expression(column)
+            draft.odd(
+                f"{column} has the same values as {action}; is it what turned out to be right?",
+                f'--reward "{names[0]} == {names[1]}" if so',
+            )

@@ -321,7 +321,10 @@ def _unreadable(draft: Draft, columns: list[str]) -> None:
 def _is_total(draft: Draft, column: str) -> bool:
     """Whether numbers only ever grow within a learner: a sum of what was earned so far."""
     numbers, owner = draft.sample.numbers(column), draft.learners()
-    if len(draft.sample.counts(column)) < 6:
+    codes, kinds = draft.sample.codes(column), len(draft.sample.counts(column))
+    if kinds > 1 and 4 * (int(owner.max()) + 1) < len(owner) and constant_within(owner, codes):
+        return True  # of a whole session
+    if kinds < 6:
         return False
     order = np.argsort(owner, kind="stable")
     steps, same = np.diff(numbers[order]), np.diff(owner[order]) == 0

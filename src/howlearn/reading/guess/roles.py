@@ -10,6 +10,7 @@ from howlearn.core.expression_values import FALSE_WORDS, TRUE_WORDS
 from howlearn.core.text import few
 from howlearn.reading.columns import is_answer, like, named_like
 from howlearn.reading.guess.action import (
+    KEYS,
     action_candidates,
     are_plain_numbers,
     find_go_or_not,
@@ -27,7 +28,6 @@ from howlearn.reading.guess.behaviour import (
 from howlearn.reading.guess.column_checks import (
     examples,
     follows,
-    is_number,
     materialise,
     repeats,
     runs_within,
@@ -50,7 +50,9 @@ from howlearn.reading.guess.options_outcomes import (
     ask_what_was_chosen,
     ask_what_was_earned,
     ask_what_was_told,
+    came_true,
     compares_choices,
+    same_values,
 )
 from howlearn.reading.guess.reward import (
     SIDES,
@@ -100,6 +102,8 @@ def find_action_and_reward(draft: Draft) -> None:
         find_reward_in_mistakes(draft)
     if draft.open("reward"):
         unreadable_rewards(draft)
+    if actions and actions[0].reasons == (KEYS,):  # and no outcome hangs on them
+        ask_what_was_chosen(draft)
     _put(draft, "action", actions)
     if draft.open("action"):
         find_go_or_not(draft)
@@ -247,9 +251,36 @@ def _together(
         if (best[0], r.column) in bonus
         for extra, why in [bonus[best[0], r.column]]
     ]
+    actions = _without_required(draft, actions, best[1])
     actions.sort(key=lambda each: -each.score)
     rewards.sort(key=lambda each: (each.column != best[1], -each.score))
     return actions, [r for r in rewards if r.score > LEAST or (r is rewards[0] and r.score > NONE)]
+
+
+def _without_required(draft: Draft, actions: list[Candidate], reward: str) -> list[Candidate]:
+    """The candidates but for what was required: to choose the same pays, and it is not learned.
+
+    Choices are repeated after a success; what was laid down is not, whatever it was laid down by.
+    """
+    learned = [a for a in actions if FOLLOWED in a.reasons]
+    others = [a for a in actions if FOLLOWED not in a.reasons and a.column not in draft.computed]
+    found = {o.column for o in others for a in learned if _was_due(draft, o, a, reward)}
+    draft.design |= found
+    return [a for a in actions if a.column not in found]
+
+
+def _was_due(draft: Draft, due: Candidate, made: Candidate, reward: str) -> bool:
+    """Whether a choice that is what another column says earns more than any other choice."""
+    sample = draft.sample
+    told = ~sample.missing(due.column) & ~sample.missing(made.column)
+    one, other = (sample.texts(c.column)[told] for c in (due, made))
+    if len({*one}) < 2 or not {*one} <= {*other}:
+        return False
+    same, worth = one == other, earnings(sample, reward)[told]
+    hits, misses = worth[same & ~np.isnan(worth)], worth[~same & ~np.isnan(worth)]
+    if not len(hits) or not len(misses) or hits.mean() <= misses.mean():
+        return False
+    return hangs_on(worth, same.astype(np.intp), draft.learners()[told]) < SURELY
 
 
 def _speaks_by_itself(draft: Draft, action: Candidate) -> bool:
@@ -317,7 +348,7 @@ def _put(draft: Draft, role: str, found: list[Candidate]) -> None:
     if not found or not draft.open(role):
         return
     first, rest = found[0], [c for c in found[1:] if c.score > LEAST]
-    rest = [c for c in rest if not _say_the_same(draft, c.column, first.column)]
+    rest = [c for c in rest if not _say_the_same(draft, role, c.column, first.column)]
     kept = (first, *rest)
     by_name = first.reasons and first.reasons[0] in ("its name", "its description")
     why = "; ".join(first.reasons[1:] if by_name else first.reasons)
@@ -343,12 +374,14 @@ def _hangs_instead(draft: Draft, first: Candidate, other: Candidate) -> bool:
     return again == [False, True] and len(other.reasons) > 2 and not draft.on_offer
 
 
-def _say_the_same(draft: Draft, one: str, other: str) -> bool:
+def _say_the_same(draft: Draft, role: str, one: str, other: str) -> bool:
     """Whether two columns tell the same of each learner, but for a few mistakes."""
     sample = draft.sample
     if tell_the_same(sample, one, other):
         return True
     rows = ~sample.missing(one) & ~sample.missing(other)
+    if role == "reward":  # one of them may also say "too slow"
+        rows &= np.isfinite(earnings(sample, one)) & np.isfinite(earnings(sample, other))
     owner = draft.learners()[rows]
     a, b = sample.codes(one)[rows], sample.codes(other)[rows]
     return (
@@ -384,9 +417,9 @@ def find_reward_by_content(draft: Draft) -> None:
             materialise(draft, "reward", text)
             ask_what_was_told(draft, text)
             return
-    if _came_true(draft, action) or ask_which_word(draft):
+    if came_true(draft, action) or ask_which_word(draft):
         return
-    _same_values(draft, action)
+    same_values(draft, action)
     likely = [c for c in draft.free if is_binary(draft, c) and not named_like("context", [c])]
     likely = [c for c in likely if c not in draft.design and c not in draft.on_offer]
     likely = [c for c in likely if not compares_choices(draft, action, c)]
@@ -400,30 +433,3 @@ def find_reward_by_content(draft: Draft) -> None:
     if best is not None and FOLLOWS < score[best] < SURELY_FOLLOWS:
         says = f"values {examples(draft.sample, best)}, after which choices are repeated or not"
         draft.ask("reward", f"is {best} what a choice earned?", [Answer("reward", best, says)])
-
-
-def _came_true(draft: Draft, action: str) -> bool:
-    """An outcome in the words of the choices, as sun and rain: a prediction came true or not."""
-    counts = draft.sample.counts(action)
-    for column in draft.named("reward"):
-        values, names = draft.sample.counts(column), (draft.written(action), in_expression(column))
-        if {*values} == {*counts} and len(values) > 1 and None not in names:
-            text = f"{names[0]} == {names[1]}"
-            why = f"{column} has the values of {action}: a prediction that came true is a success"
-            draft.put("reward", text, BY_CONTENT, why)
-            materialise(draft, "reward", text)
-            return True
-    return False
-
-
-def _same_values(draft: Draft, action: str) -> None:
-    """What turned out to be right may stand under any name, in the words of the choices."""
-    counts = draft.sample.counts(action)
-    for column in draft.free:
-        same = {*draft.sample.counts(column)} == {*counts} and not all(map(is_number, counts))
-        if same and not tell_the_same(draft.sample, column, action):
-            names = draft.written(action), in_expression(column)
-            draft.odd(
-                f"{column} has the same values as {action}; is it what turned out to be right?",
-                f'--reward "{names[0]} == {names[1]}" if so',
-            )

@@ -35,7 +35,8 @@ def find_order(draft: Draft) -> None:
     if "trial" in draft.guesses:
         return
     rows = draft.chosen
-    named = [c for c in named_like("trial", draft.free) if are_numbers(draft, c, rows)]
+    called = draft.named("trial")
+    named = [c for c in called if are_numbers(draft, c, rows)]
     owner = draft.sequences()[rows]
     segments = [draft.sample.codes(c)[rows] for c in draft.columns("reset_by")]
     for column in named:
@@ -47,8 +48,8 @@ def find_order(draft: Draft) -> None:
             draft.put("trial", (column,), BY_NAME, "", others)
             return
     if not named:
-        if named_like("trial", draft.free):
-            why = f"{', '.join(named_like('trial', draft.free))}: not a number in every trial"
+        if called:
+            why = f"{', '.join(called)}: not a number in every trial"
             draft.put("trial", (NONE,), BY_CONTENT, why)
         return
     _restarting(draft, named, owner, rows)
