@@ -17,7 +17,7 @@ from howlearn.runs.parts import Progress
 from howlearn.selection.learning_population import fitted
 from howlearn.selection.mixture_shares import climb, interval, scaled
 from howlearn.selection.population_tables import Layout, Tables
-from howlearn.selection.sampler import Fitted, Options, drawn, prior_of, start
+from howlearn.selection.sampler import Fitted, Options, answered, prior_of, start
 
 LEVEL = 0.95
 POWER_SWEEPS, POWER_STUDIES = 400, 20
@@ -53,10 +53,7 @@ class Compared:
     back: Ints  # from the order of tables to that of the models
 
     def shares(self, threads: int | None = None) -> GroupShares:
-        found = drawn(
-            self.fitted.tables, self.code, self.options, self.fitted.prior, self.fitted.starts,
-            self.owner, threads,
-        )  # fmt: skip
+        found = answered(self.fitted, self.code, self.options, threads, self.owner)
         return GroupShares(
             found.shares[:, :, self.back], found.keeps, found.probability[:, self.back]
         )
@@ -67,8 +64,10 @@ class Compared:
             self.options, sweeps=POWER_SWEEPS, longest=2 * POWER_SWEEPS, seed=seed, paired=False
         )
         tables, prior = self.fitted.tables.take(who), self.fitted.prior
-        starts = start(tables, prior, self.fitted.state, code, options)
-        fitted = Fitted(tables, prior, self.fitted.state, starts)
+        # With holes, each of their sizes has its own starts.
+        state, holes = self.fitted.state, bool(tables.holes.any())
+        starts = [] if holes else start(tables, prior, state, code, options)
+        fitted = Fitted(tables, prior, state, starts)
         return replace(self, fitted=fitted, code=code, owner=None, options=options)
 
 

@@ -295,7 +295,9 @@ class SelectedModels:
         clear = Counter(self.first.filter(pl.col("verdict") == manifest.CLEAR)["model"].to_list())
         for each in self.models:
             n, ends = clear[each.model], each.interval
-            if ends is not None and n >= MANY_CLEAR and ends[0] < n / self.n / 2:
+            share = n / max(self.n, 1)
+            least = share - 2.0 * np.sqrt(share * (1.0 - share) / max(self.n, 1))  # by chance
+            if ends is not None and n >= MANY_CLEAR and ends[0] < least / 2:
                 yield (
                     f"Careful: the {n:,} clear answers for {each.model} are right or wrong "
                     f"together; its share may be anything from {ends[0]:z.0%} to {ends[1]:z.0%}."

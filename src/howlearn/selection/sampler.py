@@ -343,15 +343,17 @@ def fitted_to(tables: Tables, group: Ints, options: Options, location: float = L
     return Fitted(tables, prior, state, start(tables, prior, state, group, options))
 
 
-def answered(found: Fitted, group: Ints, options: Options, threads: int | None) -> Posterior:
+def answered(
+    found: Fitted, group: Ints, options: Options, threads: int | None, owner: Ints | None = None
+) -> Posterior:
     """What the chains say, on average over the sizes of holes if there are any."""
     if not found.tables.holes.any():
-        return drawn(found.tables, group, options, found.prior, found.starts, threads=threads)
+        return drawn(found.tables, group, options, found.prior, found.starts, owner, threads)
     options = replace(options, sweeps=options.sweeps // len(SIZES))
     answers = []
     for tables in found.tables.with_holes():
         one = fitted_to(tables, group, options, found.prior.location)
-        answers.append(drawn(one.tables, group, options, one.prior, one.starts, threads=threads))
+        answers.append(drawn(one.tables, group, options, one.prior, one.starts, owner, threads))
     return _averaged(answers)
 
 
