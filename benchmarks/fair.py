@@ -18,7 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import howlearn as hl
+from benchmarks.confusion import ranges_of
+from benchmarks.recovery import made
 from benchmarks.report import Row
+from benchmarks.tasks import blocks
 from howlearn.analyses.compare_groups import Groups
 from howlearn.analyses.compare_tests import Differences, by_rates
 from howlearn.core.rule import Parameter
@@ -188,6 +191,24 @@ def compare_part(studies: int, seed: int) -> Iterator[Figure]:
     yield Figure(what, p, error, "said", True)
 
 
+def alike(
+    what: str, studies: int, made: Callable[[int], hl.Study], models: Sequence[Model]
+) -> Iterator[Figure]:
+    """How one model is judged that competes with itself, entered in another way."""
+    each, apart = [], []
+    for i in range(studies):
+        found = learned(made(i), models)
+        each.append(found.probability[:, 0].mean())
+        apart.append((found.log_evidence[:, 0] - found.log_evidence[:, 1]).mean())
+    error = float(np.std(each) / np.sqrt(studies))
+    mean, gap = float(np.mean(each)), float(np.mean(np.abs(apart)))
+    what = f"one model by two doors, {what}: mean P of the first (n = {studies})"
+    yield Figure(what, mean, error, ".4 to .6", 0.4 <= mean <= 0.6)
+    error = float(np.std(np.abs(apart)) / np.sqrt(studies))
+    yield Figure(f"the same: log-evidence apart, per learner (n = {studies})", gap, error,
+                 "≤ 0.05", gap <= 0.05)  # fmt: skip
+
+
 def doors_part(
     studies: int, seed: int, task: hl.Task | None = None, taus: Sequence[float] = (0.15, 0.5, 1.0)
 ) -> Iterator[Figure]:
@@ -195,20 +216,28 @@ def doors_part(
     task = task or known
     grid = PartitionModel("grid", models[BLUNT].partition, rates="shared")
     for tau in taus:
-        each, apart = [], []
-        for i in range(studies):
-            study = study_of(task, [partition(grid, 40, Rates(0.15, tau, 0.0))], TRIALS, seed + i)
-            found = learned(study, [grid, OwnBandit()])
-            each.append(found.probability[:, 0].mean())
-            apart.append((found.log_evidence[:, 0] - found.log_evidence[:, 1]).mean())
-        error = float(np.std(each) / np.sqrt(studies))
-        mean, gap = float(np.mean(each)), float(np.mean(np.abs(apart)))
-        what = f"one model by two doors, {len(task.actions)} actions, τ = {tau:g}: mean P(grid)"
-        what = f"{what} (n = {studies})"
-        yield Figure(what, mean, error, ".4 to .6", 0.4 <= mean <= 0.6)
-        error = float(np.std(np.abs(apart)) / np.sqrt(studies))
-        yield Figure(f"the same: log-evidence apart, per learner (n = {studies})", gap, error,
-                     "≤ 0.05", gap <= 0.05)  # fmt: skip
+        part = [partition(grid, 40, Rates(0.15, tau, 0.0))]
+        what = f"{len(task.actions)} actions, τ = {tau:g}"
+        yield from alike(
+            what, studies, lambda i, p=part: study_of(task, p, TRIALS, seed + i),
+            [grid, OwnBandit()],
+        )  # fmt: skip
+
+
+def twins_part(studies: int, seed: int) -> Iterator[Figure]:
+    """Field models beside a copy of which nobody knows that it is one; blocks of new stimuli."""
+    task, ranges = blocks(), ranges_of("blocks")
+    for name in ("win-stay-lose-shift", "q-forgetting", "rlwm", "wm-habit"):
+        model = task.model(name)
+        unknown = {"is_like": lambda self, other: False, "contains": lambda self, other, of: ()}
+        kind = type(model)
+        copy = type(f"Own{kind.__name__}", (kind,), {"__module__": kind.__module__, **unknown})()
+        object.__setattr__(copy, "name", "mine")
+        what = f"{name}, {len(model.owners(task.actions))} parameters"
+        yield from alike(
+            what, studies, lambda i, n=name: made(task, n, 20, 300, seed + i, ranges)[0],
+            [model, copy],
+        )  # fmt: skip
 
 
 Q_RANGES = ((0.1, 0.6), (2.0, 8.0))
@@ -395,6 +424,7 @@ def time_part(studies: int, seed: int) -> Iterator[Figure]:
 PARTS: dict[str, tuple[Callable[[int, int], Iterator[Figure]], int]] = {
     "compare": (compare_part, 150),
     "doors": (doors_part, 12),
+    "twins": (twins_part, 12),
     "classes": (classes_part, 30),
     "speeds": (speeds_part, 4),
     "coverage": (coverage_part, 252),
