@@ -398,3 +398,63 @@ def test_a_running_total_is_taken_apart() -> None:
     table = found.trials()
     truth = data.filter(pl.col("trial") > 0)["truth"].cast(pl.Float64).to_list()
     assert table.filter("learned")["reward"].to_list() == truth
+
+
+def learned(seed: int = 4, people: int = 8, trials: int = 80) -> list[tuple[int, str, bool, bool]]:
+    """People who learn which of two keys is right for four things: who, thing, left, right."""
+    rng, rows = np.random.default_rng(seed), []
+    for person in range(people):
+        known: dict[str, bool] = {}
+        for _ in range(trials):
+            thing = str(rng.choice(["house", "mill", "bike", "tree"]))
+            left = known.get(thing, bool(rng.random() < 0.5)) ^ bool(rng.random() < 0.1)
+            good = left == (thing in ("house", "bike"))
+            known[thing] = left == good
+            rows.append((person, thing, left, good))
+    return rows
+
+
+WORDS = {
+    "nl": ("links", "rechts", "goed", "fout", "antwoord", "feedback"),
+    "it": ("sinistra", "destra", "vincita 1 euro", "perdita 1 euro", "tasto", "esito"),
+    "zh": ("左", "右", "正确", "错误", "按键", "反馈"),
+    "ja": ("左", "右", "○", "×", "反応", "フィードバック"),
+    "ru": ("слева", "справа", "верно", "неверно", "ответ", "результат"),
+    "pt": ("esquerda", "direita", "acerto", "errado", "resposta", "resultado"),
+    "en": ("left", "right", "won 5 p", "lost 5 p", "key", "result"),
+}
+
+
+@pytest.mark.parametrize("language", WORDS)
+def test_choices_and_outcomes_in_other_languages(language: str) -> None:
+    left, right, good, bad, action, reward = WORDS[language]
+    rows = [(i, t, left if a else right, good if g else bad) for i, t, a, g in learned()]
+    data = pl.DataFrame(rows, schema=["id", "stimulus", action, reward], orient="row")
+    found = inspect(data)
+    assert not found.questions
+    assert (found.roles["action"], found.roles["reward"]) == (action, reward)
+    assert found.study is not None
+    assert found.study.reward[0] == float(rows[0][3] == good)
+
+
+def test_correct_and_incorrect_are_no_outcomes_of_two_options() -> None:
+    rows = [(i, t, "Blip" if a else "Zorg", int(g), int(not g)) for i, t, a, g in learned()]
+    names = ["id", "Image", "Response", "Correct", "Incorrect"]
+    found = inspect(pl.DataFrame(rows, schema=names, orient="row"))
+    assert found.roles["reward"] == "Correct"
+    assert not found.questions
+    assert not found.problems
+
+
+def test_a_choice_in_one_of_three_rows_of_a_trial() -> None:
+    rows = []
+    for i, thing, left, good in learned():
+        key = "f" if left == good else "j"
+        rows.append((i, "Fixation", thing, key, None, None))
+        rows.append((i, "Stimulus", thing, key, "f" if left else "j", str(good).lower()))
+        rows.append((i, "Feedback", thing, key, None, None))
+    names = ["id", "sender", "stimulus", "correctResponse", "response", "correct"]
+    found = inspect(pl.DataFrame(rows, schema=names, orient="row"))
+    assert (found.roles["action"], found.roles["reward"]) == ("response", "correct")
+    assert found.study is not None
+    assert len(found.study.action) == len(rows) // 3

@@ -162,3 +162,28 @@ def test_a_missed_look_does_not_pass_for_a_side() -> None:
     assert found.options["positions"] == ("1", "2")
     assert found.study is not None
     assert len(found.study.actions) == 12
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_places_by_their_names_or_by_an_answer_that_can_be_typed(named: bool) -> None:
+    rng, rows = np.random.default_rng(8), []
+    for person in range(6):
+        for _ in range(60):
+            pair = [*rng.permutation(["甲", "乙"] if rng.random() < 0.5 else ["丙", "丁"])]
+            side = int(rng.integers(2))
+            rows.append((person, *pair, ("左", "右")[side] if named else "gh"[side], 1, 500))
+    names = ["id", *(("左图", "右图") if named else ("stim1", "stim2")), "key", "reward", "rt"]
+    data = pl.DataFrame(rows, schema=names, orient="row").with_columns(
+        reward=pl.Series(rng.integers(2, size=len(rows)))
+    )
+    found = inspect(data, action="key", reward="reward")
+    if named:
+        assert found.options["positions"] == ("左", "右")
+        assert "positions" not in [question.about for question in found.questions]
+        return
+    [asked] = [question for question in found.questions if question.about == "positions"]
+    assert asked.answers[0].typed == "--positions g,h --offered stim1,stim2"
+    options = {asked.answers[0].option: asked.answers[0].value, **asked.answers[0].also}
+    again = inspect(data, action="key", reward="reward", **options)
+    assert again.study is not None
+    assert again.study.actions == ("丁", "丙", "乙", "甲")

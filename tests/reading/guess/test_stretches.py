@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -185,3 +187,41 @@ def test_times_that_restart_do_not_mix_sessions() -> None:
     assert sorted_again.part(0, 1).action.tolist() == (
         once.filter(animal=sorted_again.learners[0]).sort("trial_start")["choice"].to_list()
     )
+
+
+def test_a_description_of_blocks_says_that_each_has_new_arms(tmp_path: Path) -> None:
+    data = games(3, new=False).drop("p1", "p2")
+    names = [f"v{i}" for i in range(1, 6)]
+    data.rename(dict(zip(data.columns, names, strict=True))).write_csv(tmp_path / "data.csv")
+    said = ["participant number", "game (1-10); each game has two new machines", "trial in game"]
+    said += ["machine chosen by the participant", "reward received"]
+
+    def options(second: str) -> dict[str, object]:
+        texts = [said[0], second, *said[2:]]
+        lines = [f'{n},"{t}"' for n, t in zip(names, texts, strict=True)]
+        (tmp_path / "codebook.csv").write_text("\n".join(["variable,description", *lines]))
+        found = inspect(tmp_path)
+        assert not found.questions
+        return dict(found.options)
+
+    assert options(said[1])["reset_by"] == ("v2",)
+    assert options("block; different machines were used in every block")["reset_by"] == ("v2",)
+    for same in (
+        "game (1-10)",
+        "block; each block was in a different room",
+        "block; same machines",
+    ):
+        assert "reset_by" not in options(same)
+
+
+def test_a_counter_that_goes_on_through_blocks_is_no_set_of_new_things() -> None:
+    data = games(2, new=False, blocks=2).drop("p1", "p2")
+    cycle = (pl.col("block") - 1) * 5 + (pl.col("trial") - 1) // 4 + 1
+    shown = (pl.col("trial") % 4).cast(pl.String).replace({"0": "w", "1": "x", "2": "y", "3": "z"})
+    counted = inspect(data.with_columns(cycle.alias("CueList"), stimulus=shown))
+    assert counted.roles["context"] == "stimulus"
+    assert "reset_by" not in counted.options
+    alone = inspect(data.with_columns(cycle.alias("CueList.Cycle")))
+    assert alone.roles["context"] == "none"
+    things = (pl.col("block") * 5 + pl.col("trial") % 3).alias("cue_shown")
+    assert inspect(data.with_columns(things)).options["reset_by"] == ("block",)

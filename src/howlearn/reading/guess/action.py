@@ -109,6 +109,9 @@ def action_candidates(draft: Draft, reward: str | None) -> list[Candidate]:
     named = draft.named("action")
     free = [c for c in draft.free if not _is_part(c, reward)]
     found = _candidates(draft, rewarded, free, named, reward)
+    if not found and reward in draft.sample.columns:  # choices in fewer than half of all rows
+        rewarded = draft.sample.only(~draft.sample.columns[reward].missing())
+        found = _candidates(draft, rewarded, free, named, reward)
     if not any(each.score > 0 for each in found):  # no name tells: keys and sides
         found += [
             Candidate(c, FOR_KEYS, (KEYS,))

@@ -43,8 +43,9 @@ from howlearn.reading.labels import natural_key, split_names
 MOST_VALUES = 101  # that are recoded one by one: 0% to 100%
 _GOOD = {*VALUES["good"], *VALUES["success"]}
 _BAD = {*VALUES["bad"], *VALUES["failure"]}
-_BETWEEN = {"neutral", "nothing", "zero", "nogain", "nothingwon"}  # of win and loss
+_BETWEEN = {*"neutral nothing zero nogain nothingwon niente nada nichts niets".split()}
 _GAINED = {*"win won wins earn earned earns gain gained get got receive received".split()}
+_GAINS = (_GOOD | _GAINED) - {"right"}  # which is a side, too
 _LETTERS = {"".join(sorted(pair)): pair[0] for pair in VALUES["letters"]}
 _AMOUNT = re.compile(
     r"([-+−]?)\s*([$€£¥]?)\s*([-+−]?)\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*"
@@ -106,7 +107,7 @@ def worth(values: Iterable[str]) -> Mapping[str, str] | None:
     between = [value for value in bad if words[value] in _BETWEEN]
     if len(bad) == len(rest) == 2 and len(between) == 1:  # nothing is better than a loss
         return {value: "0" if value in between else "-1" for value in rest}
-    return _amounts(rest) or _in_sentences(rest)
+    return _amounts(rest) or _in_sentences(rest) or _won_and_lost(rest)
 
 
 def _telling_words(values: list[str]) -> dict[str, str]:
@@ -129,6 +130,26 @@ def _in_sentences(values: list[str]) -> Mapping[str, str] | None:
     if not {*re.findall(r"[a-z]+", rests.pop())} & _GAINED:
         return None
     return {value: f"{float(found[0].replace('−', '-')):.12g}" for value, found in numbers.items()}
+
+
+def _won_and_lost(values: list[str]) -> Mapping[str, str] | None:
+    """Amounts with a word that tells a gain from a loss.
+
+    >>> _won_and_lost(["win 10 p", "loss 5 p", "nothing"]), _won_and_lost(["left 1", "right 2"])
+    ({'win 10 p': '10', 'loss 5 p': '-5', 'nothing': '0'}, None)
+    """
+    numbers: dict[str, str] = {}
+    for value in values:
+        words = {*re.split(r"[\s_.!:/+−-]+", value.lower())}
+        amounts = re.findall(r"[0-9]+(?:\.[0-9]+)?", value)
+        good, bad = bool(words & _GAINS), bool(words & _BAD - _BETWEEN)
+        if words & _BETWEEN and not amounts:
+            numbers[value] = "0"
+        elif len(amounts) == 1 and good != bad:
+            numbers[value] = f"{float(amounts[0]) * (1 if good else -1):.12g}"
+        else:
+            return None
+    return numbers if max(map(float, numbers.values())) > 0 else None
 
 
 def _amounts(values: list[str]) -> Mapping[str, str] | None:

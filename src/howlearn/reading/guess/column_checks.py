@@ -119,9 +119,10 @@ TESTING = re.compile(
     r"(.*[ _-])?(test|transfer|generali[sz]ation)(ing)?"
     r"(proc|list|block|phase|trials?|[0-9]+)?([ _-].*)?"
 )
+_SIDES = "|".join(VALUES["keys"])
 _KEYS = re.compile(
-    r"[a-z0-9]|key[a-z]|digit[0-9]|arrow_?(left|right|up|down)|(left|right|up|down|middle|centre|"
-    r"center|top|bottom)([ _-]?arrow|[ _-]?button)?|space|num_?[0-9]|\[?'[a-z0-9]+'\]?"
+    r"[a-z0-9]|key[a-z]|digit[0-9]|arrow_?(left|right|up|down)|"
+    rf"({_SIDES})([ _-]?arrow|[ _-]?button)?|space|num_?[0-9]|\[?'[a-z0-9]+'\]?"
 )
 
 

@@ -18,7 +18,7 @@ from howlearn.core.expressions import is_expression
 from howlearn.core.options import NONE
 from howlearn.core.text import shortened
 from howlearn.core.world import FoundKind
-from howlearn.reading.columns import FILE_STEM, described_as, named_like
+from howlearn.reading.columns import FILE_STEM, described_as, like, named_like
 from howlearn.reading.guess.sample import Mask, Sample, together
 from howlearn.reading.options import DATA, ColumnName, ColumnNames, ReadOptions
 from howlearn.reading.problems import listed
@@ -86,6 +86,19 @@ class Guess:
     def typed(self) -> str:
         """The value as one would type it."""
         return ",".join(f"{one:.15g}" if isinstance(one, float) else one for one in self.columns)
+
+
+_THINGS = (
+    r"(machine|arm|stimul|image|picture|symbol|option|bandit|deck|pair|card|cue|item|fractal|slot|"
+    r"shape|object|problem|contingenc|mapping|door|set)"
+)
+_NEW_THINGS = tuple(
+    re.compile(words)
+    for words in (
+        rf"\b(each|every)\b.*\b(new|novel|different|fresh|unique)\b[^;.]*\b{_THINGS}",
+        rf"\b(new|novel|different|fresh|unique)\b[^;.]*\b{_THINGS}\w*\b.*\b(each|every|per)\b",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -202,6 +215,17 @@ class Draft:
             return in_expression(column)
         is_condition = self.sample.counts(column).keys() <= {*YES_NO}
         return f"if({column}, 'yes', 'no')" if is_condition else f"({column})"
+
+    def like(self, column: str, words: str) -> bool:
+        """Whether a column's name, or the short label that describes it, has one of these words."""
+        told = self.about[column].text if column in self.about else ""
+        label = re.split(r"[;:.,(]", told, maxsplit=1)[0]
+        return like(column, words) or (0 < len(label.split()) <= 3 and like(label, words))
+
+    def brings_new(self, column: str) -> bool:
+        """Whether the description of blocks says that each has new things to learn about."""
+        told = self.about[column].text.lower() if column in self.about else ""
+        return any(words.search(told) for words in _NEW_THINGS)
 
     def open(self, option: str) -> bool:
         """Whether an option may still be guessed."""

@@ -45,8 +45,12 @@ from howlearn.reading.offers import options_in
 
 TELLS = 3.0  # decimal places of chance by which one reading is better than another
 PAIR_NAMES = "type pair stim stimulus stimuli cue options trial_type condition context set"
-_LEFT = "left l f z q s d arrowleft leftarrow 37 1 first a 'f' up gauche links izquierda sinistra"
-_RIGHT = "right r j m p k arrowright rightarrow 39 2 second b 'j' down droite rechts derecha destra"
+_LEFT = (
+    "left l f z q s d arrowleft leftarrow 37 1 first a 'f' up gauche links izquierda sinistra 左"
+)
+_RIGHT = (
+    "right r j m p k arrowright rightarrow 39 2 second b 'j' down droite rechts derecha destra 右"
+)
 
 
 def find_offers(draft: Draft) -> None:
@@ -173,10 +177,11 @@ def _put_positions(
 
 def _ask_order(draft: Draft, action: str, columns: tuple[str, ...], order: tuple[str, ...]) -> None:
     ways = (order, order[::-1])
+    also = {o: draft.guesses[o].value for o in ("offered", "offers") if o in draft.guesses}
     draft.ask(
         "positions",
         f"which of {' and '.join(columns)} does {action} = {order[0]} mean?",
-        [Answer("positions", way, f"in their order: {' then '.join(way)}") for way in ways],
+        [Answer("positions", way, f"in their order: {' then '.join(way)}", also) for way in ways],
     )
 
 
@@ -189,6 +194,12 @@ def _in_order(values: list[str], columns: Sequence[str]) -> tuple[bool, tuple[st
     if several:  # left, in between, right
         middle_last = sorted(values, key=lambda v: (0, 2, 1)[ranks[v]])
         return sorted(ranks.values()) == [0, 1, 2], tuple(middle_last)
+    named = {column: [v for v in values if _stands_in(v, column)] for column in columns}
+    if (
+        all(len(found) == 1 for found in named.values())
+        and len({v for found in named.values() for v in found}) == 2
+    ):
+        return True, tuple(found[0] for found in named.values())
     if all(map(is_number, values)) and float(values[0]) == -float(values[1]):
         return True, tuple(sorted(values, key=float))  # -1 is left of 1
     if sorted(ranks.values()) == [0, 1]:
@@ -196,6 +207,11 @@ def _in_order(values: list[str], columns: Sequence[str]) -> tuple[bool, tuple[st
         swapped = _rank(_word(columns[0], columns[1])) == 1  # right stands first
         return True, tuple(values[::-1] if swapped else values)
     return False, tuple(sorted(values))
+
+
+def _stands_in(value: str, name: str) -> bool:
+    """Whether a value is a word of a name; in Chinese or Japanese no blanks are between words."""
+    return value.lower() in words_of(name) or (not value.isascii() and value in name)
 
 
 def _rank(value: str) -> int:

@@ -14,6 +14,7 @@ from howlearn.reading.columns import (
     GROUPS,
     KINDS,
     is_answer,
+    is_mistake,
     is_time,
     like,
     named_like,
@@ -65,6 +66,8 @@ def find_reward_of_the_chosen(draft: Draft) -> None:
     for family in groups:
         if not all(is_outcome(draft, column) for column in family.values()):
             continue
+        if _right_and_wrong(draft, [*family.values()]):
+            continue
         text = _chosen_of(draft, action, family)
         ways = [text] if text is not None else _ways(draft, action, family)
         if not ways:
@@ -83,6 +86,16 @@ def find_reward_of_the_chosen(draft: Draft) -> None:
             )
         materialise(draft, "reward", ways[0])
         return
+
+
+def _right_and_wrong(draft: Draft, columns: list[str]) -> bool:
+    """Whether two columns say that a choice was right and that it was wrong."""
+    return (
+        len(columns) == 2
+        and any(map(is_mistake, columns))
+        and any(says_right(c) and not is_mistake(c) for c in columns)
+        and tell_the_same(draft.sample, *columns)
+    )
 
 
 def _named_for(draft: Draft, action: str, columns: Sequence[str]) -> list[dict[str, str]]:

@@ -60,7 +60,7 @@ def find_stretches(draft: Draft) -> None:
             why = "the same contexts have other right answers under each of its values"
             draft.put("by", (found[0],), BY_CONTENT, why, tuple(found[1:]))
     blocks = [
-        c for c in likely if like(c, BLOCKS) and c in (*draft.free, *draft.columns("context"))
+        c for c in likely if draft.like(c, BLOCKS) and c in (*draft.free, *draft.columns("context"))
     ]
     blocks = [c for c in blocks if _is_stretch(draft, c, draft.sequences())]
     if context is not None and draft.open("reset_by"):
@@ -84,7 +84,7 @@ def find_stretches(draft: Draft) -> None:
 
 def _is_stretch(draft: Draft, column: str, owner: Codes) -> bool:
     """Whether each value of a column has one stretch of trials within each owner."""
-    if not like(column, f"{BLOCKS} {CONDITIONS} {KINDS}") or is_answer(column):
+    if not draft.like(column, f"{BLOCKS} {CONDITIONS} {KINDS}") or is_answer(column):
         return False
     if is_time(column) and not is_day(column):
         return False
@@ -165,11 +165,14 @@ def _find_new_arms(draft: Draft, blocks: Sequence[tuple[str, ...]]) -> None:
     """Blocks or games in which the same actions pay otherwise, and learners start afresh."""
     for columns in blocks:
         block = " × ".join(columns)
-        if not restart_in(draft, columns):
+        told = next((c for c in columns if draft.brings_new(c)), None)
+        if told is None and not restart_in(draft, columns):
             _ask_if_new(draft, columns)
             continue
         unit, new = _unit(draft, columns), _new_things(draft, columns)
-        if unit is not None:
+        if told is not None:
+            why = f'{told} is described as "{draft.about[told].text}"'
+        elif unit is not None:
             why = f"{unit} names learner and {block} together, as separate units"
         elif new is not None:
             why = f"{new} shows other things in each {block}"
@@ -263,7 +266,8 @@ def _new_things(draft: Draft, blocks: Sequence[str]) -> str | None:
         codes = draft.sample.codes(column)[rows]
         met = together(owner, codes)
         n, places = int(met.max(initial=0)) + 1, int(inside.max(initial=0)) + 1
-        again = SHOWN_OFTEN * n <= len(codes) and n >= 2 * places
+        counted = runs_within(owner, codes)[1]  # each once, and never again: a counter
+        again = SHOWN_OFTEN * n <= len(codes) and n >= 2 * places and not counted
         if again and constant_within(met, inside) and not draft.sample.missing(column)[rows].any():
             return column
     return None
