@@ -227,18 +227,18 @@ def test_a_codebook_tells_the_learner_and_what_was_computed(tmp_path: Path) -> N
     assert (found.roles["action"], found.roles["trial"]) == ("v3", "v2")
 
 
-@pytest.mark.parametrize("turns", [0, 20])
-def test_what_was_laid_down_is_not_asked_about_as_the_choice(turns: int) -> None:
+@pytest.mark.parametrize(("shown", "turns"), [("ab", 0), ("a", 20), ("ab", 20)])
+def test_what_was_laid_down_is_not_asked_about_as_the_choice(shown: str, turns: int) -> None:
     """The right side follows from what is shown, or stays for a while and changes."""
     rows = [
-        {"rat": r["who"], "trial": r["t"], "stimulus": r["shown"], "lever": "LR"[r["made"]]}
-        | {"hi_lever": "LR"[("ab".index(r["shown"]) + (r["t"] // turns if turns else 0)) % 2]}
+        {"rat": r["who"], "trial": r["t"], "image": r["shown"], "zet": "fj"[r["made"]]}
+        | {"hi_zet": "fj"[(shown.index(r["shown"]) + (r["t"] // turns if turns else 0)) % 2]}
         | {"reward": int(r["won"])}
-        for r in learners("a" if turns else "ab", turns=turns)
+        for r in learners(shown, 0.95, turns)
     ]
     found = inspect(pl.DataFrame(rows))
     assert found.questions == ()
-    assert found.roles["action"] == "lever"
+    assert found.roles["action"] == "zet"
 
 
 def test_accuracy_is_not_asked_about_as_the_choice() -> None:
@@ -263,3 +263,128 @@ def test_a_choice_that_is_told_by_what_it_earns_where_something_is_shown() -> No
     found = inspect(pl.DataFrame(rows))
     assert found.questions == ()
     assert (found.roles["action"], found.roles["context"]) == ("caja", "beast")
+
+
+def on_sides(seed: int = 1) -> list[dict[str, Any]]:
+    """Two colours that change sides; which of them is right changes, too."""
+    draw, rows = np.random.default_rng(seed), []
+    for r in learners(turns=20):
+        left = int(draw.integers(2))
+        colours = ("green", "purple")
+        side = "fj"[int(r["made"] != left)]
+        rows.append({"subject": r["who"], "trial": r["t"], "response": side})
+        rows[-1] |= {"left": colours[left], "right": colours[1 - left]}
+        rows[-1] |= {"picked": colours[r["made"]], "correct": colours[(r["t"] // 20) % 2]}
+        rows[-1] |= {"points": 10 * r["won"]}
+    return rows
+
+
+def test_what_was_chosen_is_not_what_was_shown() -> None:
+    """Pictures on screen, a key, and a column with a name of its own for the picture chosen."""
+    rows = [
+        {"subject": r["subject"], "trialnum": r["trial"], "values.selectedstim": r["picked"]}
+        | {
+            "response": {"f": 18, "j": 23}[r["response"]],
+            "feedback": ("sad", "happy")[r["points"] > 0],
+        }
+        | {"stimulusitem1": f"img/{r['left']}.png", "stimulusitem2": f"img/{r['right']}.png"}
+        for r in on_sides()
+    ]
+    found = inspect(pl.DataFrame(rows))
+    assert found.questions == ()
+    assert (found.roles["action"], found.roles["context"]) == ("values.selectedstim", "none")
+    by_side = [
+        r | {"feedback": ("sad", "happy")[(r["response"] == 18) ^ (i % 7 == 0)]}
+        for i, r in enumerate(rows)
+    ]
+    assert "action" in asked(pl.DataFrame(by_side))  # outcomes that hang on the key
+
+
+def test_a_colour_that_is_right_beside_those_on_both_sides() -> None:
+    rows = [
+        {"subject": r["subject"], "trial": r["trial"], "response": r["response"]}
+        | {"stimulus": f"<img src='{r['left']}.svg'><img src='{r['right']}.svg'>"}
+        | {"chosen_colour": r["picked"], "points": r["points"], "left_colour": r["left"]}
+        | {"right_colour": r["right"], "correct_colour": r["correct"]}
+        for r in on_sides()
+    ]
+    found = inspect(pl.DataFrame(rows))
+    assert found.questions == ()
+    assert (found.roles["action"], found.roles["context"]) == ("chosen_colour", "none")
+    bare = pl.DataFrame(rows).drop("left_colour", "right_colour")  # the screen alone is no context
+    assert inspect(bare, action="chosen_colour").roles["context"] == "none"
+
+
+def test_the_answer_beside_what_was_shown_is_no_context() -> None:
+    rows = [
+        {"who": r["who"], "trial": r["t"], "due": "AB"["abcd".index(r["shown"]) % 2]}
+        | {"figure": {"a": "star", "b": "disc", "c": "bar", "d": "ring"}[r["shown"]]}
+        | {"mine": "AB"[r["made"]], "points": int(r["won"])}
+        for r in learners("abcd")
+    ]
+    assert inspect(pl.DataFrame(rows), action="mine", reward="points").roles["context"] == "figure"
+
+
+def test_an_answer_that_was_taken_already_changes_nothing() -> None:
+    rows = [
+        {"bird": r["who"], "trial": r["t"], "sample": r["shown"], "peck": "LR"[r["made"]]}
+        | {"grain": ("no", "yes")[r["won"]]}
+        for r in learners("ab")
+    ]
+    data = pl.DataFrame(rows)
+    before = inspect(data)
+    assert [question.about for question in before.questions] == ["reward"]
+    for role in ("learner", "context", "action", "reward"):
+        after = inspect(data, **{role: before.options[role]})
+        assert after.options == before.options
+        assert after.guesses[role].how == "you said so"
+    assert inspect(data, reward="grain").questions == ()
+    rows = [
+        {"subject": r["subject"], "trial": r["trial"], "key": r["response"], "points": r["points"]}
+        | {"left_colour": r["left"], "stimulus": f"screen {r['left'][0]}"}
+        for r in on_sides()
+    ]
+    before = inspect(pl.DataFrame(rows))
+    assert before.roles["context"] == "none"
+    assert inspect(pl.DataFrame(rows), action=before.options["action"]).roles == before.roles
+
+
+def test_values_are_recoded_before_roles_are_sought() -> None:
+    rows = [
+        {"subject": r["who"], "trial": r["t"], "sample": r["shown"], "choice": r["made"]}
+        | {"result": ("zut", "zap")[r["won"]]}
+        for r in learners("ab")
+    ]
+    found = inspect(pl.DataFrame(rows), reward="result", recode="reward:zap=1,zut=0")
+    assert (found.roles["context"], found.questions) == ("sample", ())
+
+
+def test_three_numbered_things_and_the_place_of_the_one_that_was_chosen() -> None:
+    draw, rows = np.random.default_rng(4), []
+    for who in range(4):
+        worth, things = {1: 0.8, 2: 0.5, 3: 0.2}, [1, 2, 3]
+        for t in range(150):
+            if t % 30 == 29:  # something new in the place of something old
+                things[int(draw.integers(3))] = new = 4 + t // 30
+                worth[new] = float(draw.random())
+            shown = draw.permutation(things).tolist()
+            best = max(shown, key=lambda each: worth[each])
+            made = best if draw.random() < 0.7 else int(draw.choice(shown))
+            rows.append(
+                {"monkey": who, "trial": t, **{f"im{i + 1}": s for i, s in enumerate(shown)}}
+            )
+            rows[-1] |= {"err": 3 * (t % 20 == 3), "loc": 1 + shown.index(made)}
+            rows[-1] |= {"rew": int(draw.random() < worth[made]), "truth": made}
+            if t % 20 == 3:
+                rows[-1] |= {"loc": None, "rew": None, "truth": None}
+    data = pl.DataFrame(rows, infer_schema_length=None)
+    found = inspect(data.drop("truth"))
+    assert found.questions == ()
+    made = [str(each) for each in data["truth"].drop_nulls()]
+    assert found.trials()["action"].to_list() == made
+    pays = [
+        {"who": r["who"], "trial": r["t"], "choice": 1 + r["made"], "reward": int(r["won"])}
+        | {f"p{i}": int(draw.integers(1, 40)) for i in (1, 2, 3)}
+        for r in learners(turns=20)
+    ]
+    assert "offered" not in inspect(pl.DataFrame(pays)).options  # amounts are the same at times

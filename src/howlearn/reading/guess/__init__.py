@@ -28,7 +28,7 @@ from howlearn.reading.guess.coding import (
 )
 from howlearn.reading.guess.column_checks import examples, materialise
 from howlearn.reading.guess.context import find_context
-from howlearn.reading.guess.draft import Draft, Guess, check_names
+from howlearn.reading.guess.draft import SAID, Draft, Guess, check_names
 from howlearn.reading.guess.events import find_events
 from howlearn.reading.guess.inspection import Inspection
 from howlearn.reading.guess.kinds import find_kind
@@ -57,7 +57,8 @@ from howlearn.reading.guess.rows import (
 from howlearn.reading.guess.sample import columns_of, take_sample
 from howlearn.reading.guess.stretches import find_stretches
 from howlearn.reading.guess.trial_order import find_order
-from howlearn.reading.options import ReadOptions, options_named, refused
+from howlearn.reading.option_texts import parse_recode
+from howlearn.reading.options import DATA, ReadOptions, options_named, refused
 from howlearn.reading.plan import LOOKED_AT
 from howlearn.reading.problems import listed
 from howlearn.reading.read import read, task_of
@@ -67,6 +68,8 @@ if TYPE_CHECKING:
 
 
 ROLES_NEEDED = ("action", "reward")
+MOST_TWICE = 200  # columns that are looked at twice
+ANSWERED = ("learner", "context", "action", "reward")
 
 
 def inspect(
@@ -96,7 +99,7 @@ def inspect(
     check_names(given, columns_of(tables))
     draft = _begun(tables, given, task, refused(options))
     shown = {name: examples(draft.sample, name) for name in draft.sample.columns}
-    guess(draft)
+    draft = _as_before(draft) or guess(draft)
     if draft.sample.unread and any(role not in draft.guesses for role in ROLES_NEEDED):
         raise DataError(draft.sample.unread)
     lacking = tuple(role for role in ROLES_NEEDED if role not in draft.guesses)
@@ -137,6 +140,37 @@ def _begun(
     return draft
 
 
+def _as_before(draft: Draft) -> Draft | None:
+    """What is found without the roles that the user named, where it is the same for these.
+
+    An answer to a question then changes nothing else of the table that was shown with it.
+    """
+    given = draft.given
+    said = {role: getattr(given, role) for role in ANSWERED if role in draft.guesses}
+    if not said or len(draft.sample.columns) > MOST_TWICE:
+        return None
+    usual = {role: DATA[role].usual for role in said}
+    before = guess(
+        Draft(
+            draft.sample,
+            replace(given, **usual),
+            draft.task,
+            oddities=[*draft.oddities],
+            refused=draft.refused,
+            about=draft.about,
+        )
+    )
+    for role, value in said.items():
+        found = before.guesses.get(role)
+        if found is None or found.value != value:
+            return None
+        before.guesses[role] = replace(found, how=SAID)
+    before.given, before.kind = given, None
+    before.questions = [each for each in before.questions if each.about not in said]
+    find_kind(before)  # which trusts what was said
+    return before
+
+
 def _with_kind(study: Study, draft: Draft) -> Study:
     """The study with the kind that was found, of which all rows together may tell more."""
     if study.kind is not None and draft.kind is not None and study.kind.name == draft.kind.name:
@@ -155,11 +189,14 @@ def _described(guess: Guess, table: Table) -> Guess:
 
 
 def _compute_given(draft: Draft) -> None:
-    """Columns for the expressions that the user gave in the place of some."""
+    """Columns for the expressions that the user gave in the place of some, and other values."""
     for option in ("learner", "context", "action", "reward"):
         for text in draft.guesses[option].columns if option in draft.guesses else ():
             if text not in draft.sample.columns and is_expression(text):
                 materialise(draft, option, text)
+    for name, values in map(parse_recode, draft.given.recode):
+        for column in (name,) if name in draft.sample.columns else draft.columns(name):
+            draft.sample = draft.sample.recoded(column, values)
 
 
 def _keep_given(draft: Draft) -> None:
@@ -242,7 +279,8 @@ def _look_at(
     """What ``inspect`` finds in these tables; None where they hold no rows."""
     try:
         sample = take_sample(tables, FEWER_CELLS)
-        return guess(Draft(sample, given, task, refused=refused, about=descriptions(tables)))
+        draft = Draft(sample, given, task, refused=refused, about=descriptions(tables))
+        return _as_before(draft) or guess(draft)
     except HowlearnError:  # told by whoever reads the rows
         return None
 

@@ -15,6 +15,7 @@ from howlearn.reading.columns import (
     KINDS,
     is_answer,
     is_feature,
+    is_mistake,
     is_practice,
     is_rt,
     is_time,
@@ -259,7 +260,7 @@ def _are_keys(draft: Draft, rows: Sample, column: str, reward: str | None) -> bo
     values = [value for value in counts if value not in nothing]
     if not 2 <= len(values) <= 6 or not all(is_key(value) for value in values):
         return False
-    if is_answer(column) or is_time(column) or is_feature(column):
+    if is_answer(column) or is_time(column) or is_feature(column) or is_mistake(column):
         return False
     if like(column, f"{BLOCKS} {GROUPS}"):
         return False

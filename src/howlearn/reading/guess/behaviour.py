@@ -21,7 +21,7 @@ from howlearn.reading.columns import (
     parts_of,
     plain,
 )
-from howlearn.reading.guess.column_checks import is_number
+from howlearn.reading.guess.column_checks import bare, is_number
 from howlearn.reading.guess.sample import Sample, scaled, together
 
 LOOKED_AT = 20_000  # rows; more tell nothing new about how columns go together
@@ -175,8 +175,12 @@ def families(names: Sequence[str]) -> list[dict[str, str]]:
             if word in _ANY_SIDE and (len(words) > 1 or len(word) > 1):
                 stem = (*words[:i], "*", *words[i + 1 :])
                 found.setdefault(stem, {})[word] = name
-    some = [family for family in found.values() if len(family) > 1]
-    return [family for family in some if any(family.keys() <= sides for sides in _SIDES)]
+    some = [  # beside left_colour and right_colour there may be correct_colour
+        max(({w: n for w, n in all_.items() if w in sides} for sides in _SIDES), key=len)
+        for all_ in found.values()
+        if len(all_) > 1
+    ]
+    return [family for family in some if len(family) > 1]
 
 
 def words_of(name: str) -> list[str]:
@@ -211,11 +215,21 @@ def on_offer(rows: Sample, names: Sequence[str]) -> tuple[tuple[str, ...], tuple
             continue  # of two values everything is one
         one_of = tuple(c for c in likely if c not in group and is_one_of(coded, c, group))
         things = any(like(c, SHOWN) for c in group) or _are_sides_with_words(rows, group)
+        things |= len(group) > 2 and _are_numbered_things(coded, rows, group)
         if not one_of and not (shared and group in alike and things):
             continue  # amounts or chances, rather than things
         if (bool(one_of), len(group)) > (bool(best[1]), len(best[0])):
             best = (group, one_of)
     return best
+
+
+def _are_numbered_things(
+    coded: Mapping[str, NDArray[np.int64]], rows: Sample, group: Sequence[str]
+) -> bool:
+    """Whether three or more columns have whole numbers, never the same: amounts would be."""
+    whole = all(is_count(value) for c in group for value in rows.counts(c))
+    same = any(np.any((coded[a] == coded[b]) & (coded[a] >= 0)) for a, b in combinations(group, 2))
+    return whole and not same and rows.height >= 10 * FEWEST
 
 
 _SIDE_WORDS = {word for pair in TWO_SIDES for word in pair} - {"1", "2", "a", "b"}
@@ -281,7 +295,7 @@ def _coded_together(rows: Sample, names: Sequence[str]) -> dict[str, NDArray[np.
     coded = {}
     for name in names:
         column = rows.columns[name]
-        table = [-1 if v is None else book.setdefault(v, len(book)) for v in column.labels]
+        table = [-1 if v is None else book.setdefault(bare(v), len(book)) for v in column.labels]
         coded[name] = np.array(table or [-1], dtype=np.int64)[rows.codes(name)[:LOOKED_AT]]
     return coded
 
@@ -304,7 +318,7 @@ def _are_options(
 def is_one_of(coded: Mapping[str, NDArray[np.int64]], name: str, group: Sequence[str]) -> bool:
     """Whether a column is always one of several others, and each of them now and then."""
     mine = coded[name]
-    told = mine >= 0
+    told = np.all([coded[each] >= 0 for each in (name, *group)], axis=0)
     hits = [
         float(np.mean(mine[told] == coded[each][told])) if told.any() else 0.0 for each in group
     ]
@@ -342,6 +356,13 @@ def told_by_chance(
 
 
 SHUFFLES = 20
+
+
+def settles(rows: Sample, column: str, action: str, reward: str) -> bool:
+    """Whether a column names the right answer in other words: with the choice it fixes outcomes."""
+    few = len(rows.counts(column)) <= len(rows.counts(action))
+    codes = together(rows.codes(column), rows.codes(action))
+    return few and follows_from(rows.codes(reward), codes)
 
 
 # Two things on screen at once, as stim_left and stim_right: neither alone is the context.

@@ -103,6 +103,31 @@ def worth_in(rows: Sample, reward: str) -> np.ndarray:
     return scaled(np.nan_to_num(numbers))
 
 
+def comes_back(draft: Draft, rows: Sample, columns: tuple[str, ...]) -> bool:
+    """Whether combinations are met more than once by a learner."""
+    owner = draft.learners()[rows_among(draft, rows)]
+    met = int(together(owner, *(rows.codes(c) for c in columns)).max(initial=-1)) + 1
+    return met * 2 <= rows.height
+
+
+def are_among(rows: Sample, column: str, labels: set[str]) -> bool:
+    """Whether a column has several of these labels, and no others."""
+    counts = rows.counts(column)
+    return len(counts) > 1 and {*counts} <= labels
+
+
+MOST_SCREENS, LONGEST_SCREEN = 24, 2_000
+
+
+def are_places(rows: Sample, column: str, action: str) -> bool:
+    """Whether a column shows always the same things, all that can be chosen, in other places."""
+    values, made = rows.counts(column), {value.lower() for value in rows.counts(action)}
+    if not 2 <= len(values) <= MOST_SCREENS or max(map(len, values)) > LONGEST_SCREEN:
+        return False
+    words = {tuple(sorted(re.findall(r"[^\W_]+", value.lower()))) for value in values}
+    return len(words) == 1 and len(made) > 1 and made <= {*next(iter(words))}
+
+
 # What values look like: keys, words for right and wrong, codes for nothing, counters.
 
 
@@ -132,6 +157,20 @@ def is_number(value: str) -> bool:
         return math.isfinite(float(value))
     except ValueError:
         return False
+
+
+LONGEST_LABEL = 200
+_FILE = re.compile(r"(?:.*[/\\])?([^/\\]+)\.(?:png|jpe?g|gif|bmp|svg|webp|tiff?|wav|mp[34])", re.I)
+
+
+def bare(label: str) -> str:
+    """A label without the folder and the kind of a picture or sound.
+
+    >>> bare("img/green.png"), bare("green"), bare("0.5")
+    ('green', 'green', '0.5')
+    """
+    found = _FILE.fullmatch(label[:LONGEST_LABEL]) if "." in label else None
+    return found[1] if found else label
 
 
 def is_key(value: str) -> bool:

@@ -30,9 +30,13 @@ from howlearn.reading.guess.behaviour import (
     pair_on_screen,
     purity,
     resembles_last,
+    settles,
     told_by_chance,
 )
 from howlearn.reading.guess.column_checks import (
+    are_among,
+    are_places,
+    comes_back,
     derived_from_trials,
     is_number,
     over_all,
@@ -93,7 +97,7 @@ def find_context(draft: Draft) -> None:
     rows = sample.only(over_all(sample, draft.chosen))
     if task is not None:
         labels = {*task.contexts, *task.context_aliases}
-        matching = [c for c in draft.free if _are_among(rows, c, labels)]
+        matching = [c for c in draft.free if are_among(rows, c, labels)]
         if matching:
             why = f"its values are the contexts of the task {task.name}"
             draft.put("context", (matching[0],), BY_CONTENT, why, tuple(matching[1:]))
@@ -163,7 +167,7 @@ def _with_sisters(draft: Draft, rows: Sample, column: str) -> tuple[str, ...]:
     likely = [c for c in draft.free if _may_be_shown(draft, rows, c, owner)]
     group = next((f for f in families(likely) if column in f.values()), {})
     every = tuple(c for c in likely if c in group.values())
-    return every if every and _comes_back(draft, rows, every) else (column,)
+    return every if every and comes_back(draft, rows, every) else (column,)
 
 
 def _ask_if_shown(draft: Draft, rows: Sample, column: str) -> None:
@@ -312,13 +316,6 @@ def _names_the_right(draft: Draft, rows: Sample, column: str) -> bool:
     return len(worth) > 0 and bool(np.mean(same == (worth > worth.min())) >= NEARLY)
 
 
-def settles(rows: Sample, column: str, action: str, reward: str) -> bool:
-    """Whether a column names the right answer in other words: with the choice it fixes outcomes."""
-    few = len(rows.counts(column)) <= len(rows.counts(action))
-    codes = together(rows.codes(column), rows.codes(action))
-    return few and follows_from(rows.codes(reward), codes)
-
-
 TELLS_MORE = 0.05  # of the variance of outcomes, to be taken as shown without a telling name
 MOST_SITUATIONS = 30
 SHORT_RUN = 3.0
@@ -355,7 +352,19 @@ def what_tells(draft: Draft, rows: Sample, context: tuple[str, ...]) -> list[str
             and more > told_by_chance(rows.codes(column), owner, base, told) - known
         ):
             gains[column] = more
-    return sorted(gains, key=lambda column: -gains[column])
+    due = {c for c in gains if _is_told_by_another(draft, rows, c, action, owner)}
+    return sorted((c for c in gains if c not in due), key=lambda column: -gains[column])
+
+
+def _is_told_by_another(
+    draft: Draft, rows: Sample, column: str, action: str, owner: np.ndarray
+) -> bool:
+    """Whether a column has the values of the choices, and what is shown tells it: the answer."""
+    if not {*rows.counts(column)} <= {*rows.counts(action)}:
+        return False
+    codes, others = rows.codes(column), [c for c in draft.free if c != column]
+    shown = [rows.codes(c) for c in others if _may_be_shown(draft, rows, c, owner)]
+    return any(follows_from(codes, at) or follows_from(codes, together(owner, at)) for at in shown)
 
 
 def _may_be_shown(draft: Draft, rows: Sample, column: str, owner: np.ndarray) -> bool:
@@ -398,7 +407,7 @@ def _put_features(draft: Draft, rows: Sample) -> bool:
     for sort in (is_feature, is_numbered):
         likely = [c for c in draft.free if sort(c) and len(rows.counts(c)) > 1 and not is_answer(c)]
         found = tuple(c for c in likely if _is_situation(draft, rows, c))
-        if sort is is_numbered and (len(found) < 2 or not _comes_back(draft, rows, found)):
+        if sort is is_numbered and (len(found) < 2 or not comes_back(draft, rows, found)):
             continue
         if found:
             draft.put("context", found, BY_NAME, "the features that describe it")
@@ -406,18 +415,6 @@ def _put_features(draft: Draft, rows: Sample) -> bool:
                 draft.put("features", found, BY_NAME, "")
             return True
     return False
-
-
-def _comes_back(draft: Draft, rows: Sample, columns: tuple[str, ...]) -> bool:
-    """Whether combinations are met more than once by a learner."""
-    owner = draft.learners()[rows_among(draft, rows)]
-    met = int(together(owner, *(rows.codes(c) for c in columns)).max(initial=-1)) + 1
-    return met * 2 <= rows.height
-
-
-def _are_among(rows: Sample, column: str, labels: set[str]) -> bool:
-    counts = rows.counts(column)
-    return len(counts) > 1 and {*counts} <= labels
 
 
 def _is_situation(draft: Draft, rows: Sample, column: str) -> bool:
@@ -433,6 +430,8 @@ def _is_situation(draft: Draft, rows: Sample, column: str) -> bool:
         draft.odd(f"{column} differs in nearly every trial, so it is not the context", helps)
         return False
     action, reward = draft.column("action"), draft.column("reward")
+    if action is not None and are_places(rows, column, action):
+        return False
     weak = named_like("context", [column]).get(column, 0) < 3
     if action is not None and weak and follows_from(rows.codes(column), rows.codes(action)):
         return False  # what was chosen, in other words

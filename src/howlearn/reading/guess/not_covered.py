@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.reading.columns import is_feature, is_mistake, like, named_like, parts_of
-from howlearn.reading.guess.behaviour import follows_from, hangs_on
+from howlearn.reading.guess.behaviour import follows_from, hangs_on, settles
 from howlearn.reading.guess.column_checks import examples, is_number, worth_in
-from howlearn.reading.guess.context import settles
 from howlearn.reading.guess.described import MANY_VALUES
 from howlearn.reading.guess.draft import BY_CONTENT, SAID, Answer, Draft, Guess, typed
 from howlearn.reading.guess.evidence import (

@@ -95,8 +95,9 @@ def _chosen(draft: Draft, action: str) -> NDArray[np.bool_]:
 def _put_columns(draft: Draft, action: str) -> None:
     """One column per option, of which the choice is always one; nothing if it is always all."""
     sample, columns = draft.sample, draft.on_offer
-    names = np.stack([sample.texts(c) for c in columns])
+    names = np.stack([sample.texts(c) for c in columns])[:, draft.chosen]
     shown = {frozenset(trial) for trial in zip(*names.tolist(), strict=True)}
+    shown = {trial for trial in shown if "" not in trial}  # of other screens
     if len(shown) == 1:
         draft.put("context", (NONE,), BY_CONTENT, f"{' and '.join(columns)} always show the same")
         draft.odd(
@@ -105,7 +106,10 @@ def _put_columns(draft: Draft, action: str) -> None:
         )
         return
     why = f"{action} is always one of {' and '.join(columns)}"
-    draft.put("offered", columns, BY_CONTENT, why)
+    if {*sample.counts(action)} <= {one for trial in shown for one in trial}:
+        draft.put("offered", columns, BY_CONTENT, why)
+    else:  # by the names of their pictures
+        draft.put("context", columns, BY_CONTENT, why)
 
 
 def _is_list(draft: Draft, column: str, action: str) -> bool:

@@ -374,3 +374,19 @@ def _are_mark_and_amount(draft: Draft, one: Candidate, other: Candidate) -> bool
         return False
     won = (worth > worth.min()).astype(np.intp)
     return int(together(codes, won).max()) == 1 and not (mark is one and says_right(one.column))
+
+
+MANY_SIZES, MANY_ROWS = 8, 200
+
+
+def are_amounts(draft: Draft, column: str, worth: np.ndarray) -> bool:
+    """Whether gains or losses vary as if they were drawn anew for each trial."""
+    if not any(like(c, f"{SIDES} loss lose losses amount") for c in sums_of(draft, column)):
+        return False
+    sizes = len(np.unique(worth))
+    return sizes >= MANY_SIZES or (sizes > 2 and len(worth) >= MANY_ROWS)
+
+
+def sums_of(draft: Draft, column: str) -> list[str]:
+    """The columns of an expression of gains and losses, or the column itself."""
+    return [c for c in draft.free if c == column or in_expression(c) in column.split()]

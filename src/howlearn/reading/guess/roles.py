@@ -8,7 +8,7 @@ import numpy as np
 
 from howlearn.core.expression_values import FALSE_WORDS, TRUE_WORDS
 from howlearn.core.text import few
-from howlearn.reading.columns import is_answer, like, named_like
+from howlearn.reading.columns import is_answer, named_like
 from howlearn.reading.guess.action import (
     KEYS,
     action_candidates,
@@ -17,6 +17,7 @@ from howlearn.reading.guess.action import (
     from_right_and_wrong,
 )
 from howlearn.reading.guess.behaviour import (
+    FEWEST,
     LOOKED_AT,
     NEARLY,
     are_right_and_wrong,
@@ -55,7 +56,7 @@ from howlearn.reading.guess.options_outcomes import (
     same_values,
 )
 from howlearn.reading.guess.reward import (
-    SIDES,
+    are_amounts,
     ask_which_word,
     earnings,
     either_may_be,
@@ -63,6 +64,7 @@ from howlearn.reading.guess.reward import (
     is_binary,
     reward_candidates,
     says_right,
+    sums_of,
     turned_round,
     unreadable_rewards,
 )
@@ -75,7 +77,6 @@ FOLLOWED = "it is chosen again more often after a success"
 FOR_HANGING, FOR_FOLLOWING = 1.5, 1.0
 AGAINST_IDLE = 1.0  # where the outcome hangs on another column, and not on this one
 AGAINST_AMOUNTS = 6.0  # gains and losses that hang on no choice are what was on offer
-MANY_AMOUNTS, MANY_ROWS = 8, 200
 LEAST = 0.4  # log odds: with less nothing speaks for a candidate
 NONE = -2.0  # with less it is none, even alone
 MOST = 6  # candidates of a role that are looked at together
@@ -303,7 +304,7 @@ def _bonus(draft: Draft, action: Candidate, reward: Candidate) -> tuple[float, l
     learner = draft.learners()[rows]
     place = together(*(sample.codes(c)[rows] for c in shown)) if shown else np.zeros_like(learner)
     own = together(learner, place)
-    parts = [c for c in _parts(draft, reward.column) if c != reward.column]
+    parts = [c for c in sums_of(draft, reward.column) if c != reward.column]
     outcomes = [worth, *(sample.numbers(c)[rows] for c in parts)]  # of gain + loss each alone, too
     chance = min(
         test(each, codes, at)
@@ -314,25 +315,12 @@ def _bonus(draft: Draft, action: Candidate, reward: Candidate) -> tuple[float, l
     if chance < SURELY:
         score += FOR_HANGING
         reasons.append(f"{reward.column} depends on it")
-    elif _are_amounts(draft, reward.column, worth):
+    elif are_amounts(draft, reward.column, worth):
         return -AGAINST_AMOUNTS, ["amounts that do not depend on any choice"]
     if _follows(draft, action.column, reward.column) > FOLLOWS:
         score += FOR_FOLLOWING
         reasons.append(FOLLOWED)
     return score, reasons
-
-
-def _are_amounts(draft: Draft, column: str, worth: np.ndarray) -> bool:
-    """Whether gains or losses vary as if they were drawn anew for each trial."""
-    if not any(like(c, f"{SIDES} loss lose losses amount") for c in _parts(draft, column)):
-        return False
-    sizes = len(np.unique(worth))
-    return sizes >= MANY_AMOUNTS or (sizes > 2 and len(worth) >= MANY_ROWS)
-
-
-def _parts(draft: Draft, column: str) -> list[str]:
-    """The columns of an expression of gains and losses, or the column itself."""
-    return [c for c in draft.free if c == column or in_expression(c) in column.split()]
 
 
 def _follows(draft: Draft, action: str, reward: str) -> float:
@@ -349,6 +337,8 @@ def _put(draft: Draft, role: str, found: list[Candidate]) -> None:
         return
     first, rest = found[0], [c for c in found[1:] if c.score > LEAST]
     rest = [c for c in rest if not _say_the_same(draft, role, c.column, first.column)]
+    if role == "action":
+        rest = [c for c in rest if not _is_place_of(draft, c.column, first.column)]
     kept = (first, *rest)
     by_name = first.reasons and first.reasons[0] in ("its name", "its description")
     why = "; ".join(first.reasons[1:] if by_name else first.reasons)
@@ -389,6 +379,22 @@ def _say_the_same(draft: Draft, role: str, one: str, other: str) -> bool:
         and purity(a, together(owner, b)) >= NEARLY
         and purity(b, together(owner, a)) >= NEARLY
     )
+
+
+def _is_place_of(draft: Draft, place: str, thing: str) -> bool:
+    """Whether a column says only where the chosen thing stood, and outcomes hang on the thing."""
+    sample, reward = draft.sample, draft.column("reward")
+    if thing not in draft.one_of or reward is None:
+        return False
+    rows = ~np.any([sample.missing(c) for c in (place, thing, *draft.on_offer)], axis=0)
+    a, b = sample.codes(place)[rows], sample.codes(thing)[rows]
+    screen = together(*(sample.codes(c)[rows] for c in draft.on_offer))
+    both = (a, together(b, screen)), (b, together(a, screen))
+    if len(a) < FEWEST or any(purity(one, others) < NEARLY for one, others in both):
+        return False
+    worth, owner = earnings(sample, reward)[rows], draft.learners()[rows]
+    chance = [min(hangs_on(worth, c, owner), goes_on(worth, c, owner)) for c in (a, b)]
+    return chance[1] < min(chance[0], SURELY)
 
 
 def _says(draft: Draft, candidate: Candidate) -> str:
