@@ -172,6 +172,24 @@ def test_trials_as_rows_without_names(tmp_path: Path) -> None:
     assert any("left out: params (4 × 2)" in note for note in study.notes)
 
 
+def test_names_of_columns_beside_a_matrix_for_each_learner(tmp_path: Path) -> None:
+    people = np.empty(PEOPLE, dtype=object)
+    people[:] = [np.stack([q[i].ravel() for q in Q.values()], axis=1) for i in range(PEOPLE)]
+    names = np.array([*Q], dtype=object)
+    savemat(tmp_path / "a.mat", {"data": people, "varnames": names, "n": PEOPLE})
+    (table,), problems, _ = open_tables(tmp_path / "a.mat")
+    assert not problems
+    assert not table.bare
+    study = read(tmp_path / "a.mat", trial="none", **ROLES)
+    assert len(study) == PEOPLE
+    assert np.array_equal(study.reward, REWARD.ravel())
+    for wrong in (names[:2], [*names[:2], names[0]]):  # too few; one of them twice
+        other = np.array(wrong, dtype=object)
+        savemat(tmp_path / "b.mat", {"data": people, "varnames": other})
+        with pytest.raises(DataError, match="no names of columns"):
+            read(tmp_path / "b.mat")
+
+
 def test_sessions_of_different_length_in_cells(tmp_path: Path) -> None:
     lengths = [7, 9, 12, 8]
     rows = {name: [values.reshape(-1)[:n] for n in lengths] for name, values in Q.items()}

@@ -122,7 +122,7 @@ MANY = 2  # matrices of one shape that are a study: choices and rewards
 
 def with_header(value: Mapping[str, Any]) -> pl.DataFrame | None:
     """A matrix beside the names of its columns."""
-    names = {key: _names(inner) for key, inner in value.items()}
+    names = {key: names_in(inner) for key, inner in value.items()}
     headers = {key: found for key, found in names.items() if found is not None}
     matrices = {key: inner for key, inner in value.items() if _table(inner) is not None}
     fitting = [
@@ -409,7 +409,7 @@ def _table(value: Any) -> np.ndarray[Any, Any] | None:
     return found if found is not None and found.ndim == 2 else None
 
 
-def _names(value: Any) -> list[str] | None:
+def names_in(value: Any) -> list[str] | None:
     """A list of names."""
     if isinstance(value, np.ndarray) and value.ndim == 1:
         value = value.tolist()

@@ -21,6 +21,7 @@ from howlearn.reading.formats.matrices import (
     ask_for_axes,
     column_of,
     from_arrays,
+    names_in,
     together,
     what_is,
     with_header,
@@ -86,15 +87,31 @@ def bare_table(value: Any, look: Look, name: str = "", depth: int = 0) -> pl.Dat
     [(width, most), *others] = rows_of.most_common()
     if others and MUCH * others[0][1] > most:
         return None  # nobody knows which
-    for key, inner in value.items() if isinstance(value, Mapping) else ():
-        if key not in tables or tables[key].width != width:
-            look.leave(key, what_is(inner))
     alike = {key: frame for key, frame in tables.items() if frame.width == width}
-    look.bare = sum(c.isdigit() for c in next(iter(alike.values())).columns)
+    columns = next(iter(alike.values())).columns
+    look.bare = sum(c.isdigit() for c in columns)
+    header = _header(value, columns) if isinstance(value, Mapping) else None
+    for key, inner in value.items() if isinstance(value, Mapping) else ():
+        if key not in alike and key != header:
+            look.leave(key, what_is(inner))
+    if header is not None and isinstance(value, Mapping):
+        look.notes.append(f"the names of the columns are those in {header}")
+        look.bare, names = 0, names_in(value[header]) or []
+        named = {str(i): each for i, each in enumerate(names, start=1)}
+        alike = {key: frame.rename(named) for key, frame in alike.items()}
+        value = {key: inner for key, inner in value.items() if key != header}
     if len(alike) == 1 and isinstance(value, Mapping):
         [(key, frame)] = alike.items()
         return _before(frame, {k: v for k, v in value.items() if k != key})
     return together([*together_as(alike, name).values()])
+
+
+def _header(value: Mapping[str, Any], columns: Sequence[str]) -> str | None:
+    """The only list of as many names as there are columns without one."""
+    named = {c for c in columns if not c.isdigit()} | {""}
+    lists = {key: names for key, inner in value.items() if (names := names_in(inner))}
+    found = [k for k, n in lists.items() if len({*n} - named) == len(n) == len({*columns} - named)]
+    return found[0] if len(found) == 1 else None
 
 
 def _before(frame: pl.DataFrame, beside: Mapping[str, Any]) -> pl.DataFrame:
@@ -102,7 +119,7 @@ def _before(frame: pl.DataFrame, beside: Mapping[str, Any]) -> pl.DataFrame:
     repeated = [
         column_of(name, [v]).new_from_index(0, frame.height)
         for name, v in flat(beside).items()
-        if single(v) and not name.isdigit()
+        if single(v) and not name.isdigit() and name not in frame.columns
     ]
     return pl.DataFrame([*repeated, *frame.get_columns()])
 

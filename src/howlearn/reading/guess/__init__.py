@@ -120,7 +120,7 @@ def inspect(
         lacking,
         problems,
         draft.answer,
-        (*notes, *(study.notes if study else ())),
+        tuple(dict.fromkeys([*notes, *(study.notes if study else ())])),
         tuple(draft.questions),
         draft.kind,
     )

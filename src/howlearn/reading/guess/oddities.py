@@ -46,11 +46,14 @@ def _some(names: Sequence[str]) -> str:
 def _other_candidates(draft: Draft) -> None:
     for option in ("learner", "context", "action", "reward", "by"):
         guess = draft.guesses.get(option)
-        if guess is not None and guess.how != SAID and guess.others:
-            other = guess.others[0]
+        if guess is None or guess.how == SAID:
+            continue
+        columns = draft.sample.columns
+        others = [c for c in guess.others if c not in columns or len(draft.sample.counts(c)) > 1]
+        if others:
             draft.odd(
-                f"the {option} could also be {_some(guess.others)}; {guess.typed} was taken",
-                f"--{option} {typed(other)}",
+                f"the {option} could also be {_some(others)}; {guess.typed} was taken",
+                f"--{option} {typed(others[0])}",
             )
 
 
