@@ -176,7 +176,8 @@ class Foretelling:
             for source, ready in zip(self.sources, self.ready, strict=True):
                 source.fill(ready, records, out[at : at + len(source)])
                 at += len(source)
-        out[np.isnan(out)] = -np.inf  # a model that gives NaN explains nothing
+        if np.isnan(out.sum()):  # a model that gives NaN explains nothing
+            out[np.isnan(out)] = -np.inf
         if self.room >= len(part.context):
             self.room -= len(part.context)
             self.kept[sequence] = out

@@ -111,14 +111,14 @@ class Signatures:
         two = two_rewards(study)
         self.middle = sum(two) / 2 if two else float(np.median(paid)) if len(paid) else 0.0
         everybody = Record(study, np.arange(len(study.context)))
-        found = [(name, value) for name, value in self._all(everybody) if np.isfinite(value).any()]
-        self.names = [name for name, _ in found]
-        self.observed = means(everybody, np.array([value for _, value in found]))
+        every = {name: means(everybody, value) for name, value in self._all(everybody)}
+        self.names = [name for name, found in every.items() if np.isfinite(found).any()]
+        self.observed = np.array([every[name] for name in self.names])
 
     def of(self, record: Record) -> Floats:
         """Means [signature, sequence]; NaN where a sequence has no such trial."""
-        known = dict(self._all(record))
-        return means(record, np.array([known[name] for name in self.names]))
+        known = {name: means(record, value) for name, value in self._all(record)}
+        return np.array([known[name] for name in self.names])
 
     def _all(self, record: Record) -> Iterator[tuple[str, Floats]]:
         """Values of every trial; NaN where it does not count."""
@@ -277,14 +277,14 @@ def _where(values: pl.Series, known: Bools) -> pl.Series:
     return values.set(pl.Series(~known), None)
 
 
-def means(record: Record, values: Floats) -> Floats:
-    """[signature, sequence] of values [signature, trial]; NaN where there is none."""
-    starts, there = record.study.starts, np.isfinite(values)
+def means(record: Record, value: Floats) -> Floats:
+    """Of every sequence; NaN where there is none."""
+    starts, there = record.study.starts, np.isfinite(value)
     filled = np.flatnonzero(np.diff(starts))  # reduceat has no empty intervals
-    out = np.full((len(values), len(starts) - 1), np.nan)
+    out = np.full(len(starts) - 1, np.nan)
     if len(filled):
-        n = np.add.reduceat(there, starts[filled], axis=1, dtype=np.int64)
-        total = np.add.reduceat(np.where(there, values, 0.0), starts[filled], axis=1)
+        n = np.add.reduceat(there.astype(np.int64), starts[filled])
+        total = np.add.reduceat(np.where(there, value, 0.0), starts[filled])
         with np.errstate(invalid="ignore"):
-            out[:, filled] = total / n
+            out[filled] = total / n
     return out

@@ -123,9 +123,11 @@ def set_partitions() -> ModuleType:
 
 
 @cache
-def population() -> ModuleType:
+def population(clouds: bool = True) -> ModuleType:
     """``climb``, ``sample`` and ``judge``: what all learners tell of models and parameters."""
     text = "".join(map(_source, ("numeric", "population", "leaps", "chains")))
+    if not clouds:
+        text = text.replace("CLOUDS = True", "CLOUDS = False")
     return _load("population", text, "sample")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -182,6 +183,10 @@ def columns_of_families(tables: Tables) -> list[Ints]:
     return [*found, *(np.array([n + j]) for j in range(len(tables.layout.clouds)))]
 
 
+def _loops(tables: Tables) -> ModuleType:
+    return compiled.population(bool(tables.layout.clouds))
+
+
 def _climb(
     tables: Tables,
     group: Ints,
@@ -193,7 +198,7 @@ def _climb(
 ) -> State:
     """EM from a state, which is changed; with the value that was reached."""
     found = np.ones(tables.scale.shape), np.empty(tables.scale.shape)
-    value = compiled.population().climb(
+    value = _loops(tables).climb(
         *tables.arrays, group, prior.arrays, apart, True, rounds, enough, *state.hyper,
         state.shares, *found,
     )  # fmt: skip
@@ -264,7 +269,7 @@ class _Chain:
         )
         burn = 0 if self.shares else BURN
         seed = self.seed + 7_919 * len(self.shares)
-        compiled.population().sample(
+        _loops(self.tables).sample(
             *self.tables.arrays, self.tables.pairs, self.group, self.owner, self.prior.arrays,
             o.apart,
             np.array(o.offsets), o.free_width, o.alpha, o.paired, seed, burn, sweeps, every,
@@ -398,7 +403,7 @@ def _judged(
     tables: Tables, group: Ints, hyper: tuple[np.ndarray, ...], shares: Floats
 ) -> tuple[Floats, Floats]:
     probability, evidence = np.zeros(tables.scale.shape), np.zeros(tables.scale.shape)
-    compiled.population().judge(*tables.arrays, group, hyper, shares, probability, evidence)
+    _loops(tables).judge(*tables.arrays, group, hyper, shares, probability, evidence)
     return probability, np.log(evidence) + tables.log_top
 
 

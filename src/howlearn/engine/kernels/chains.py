@@ -15,6 +15,7 @@ from numba import njit
 from howlearn.engine.kernels.leaps import exchange, leap, log_all, log_owner
 from howlearn.engine.kernels.numeric import BARE, CACHED, FLAGS
 from howlearn.engine.kernels.population import (
+    CLOUDS,
     DEGREES,
     LEAST,
     NARROWEST,
@@ -97,11 +98,13 @@ def _draw_points(
             for a in range(len(joint)):
                 joint[a] = table[a] * prior[g, k, a]
             at[i] = _pick(joint, sum_of(joint))
-        elif k < n_rated + len(dims):
+            continue
+        if CLOUDS:
             j = k - n_rated
-            here = mean[j, g], variance[j, g], dims[j], holes[j]
-            density_of(points[i, j], weight[i, j], *here, buffer)
-            at[i] = _pick(buffer, sum_of(buffer))
+            if j < len(dims):
+                here = mean[j, g], variance[j, g], dims[j], holes[j]
+                density_of(points[i, j], weight[i, j], *here, buffer)
+                at[i] = _pick(buffer, sum_of(buffer))
 
 
 @njit(**BARE)
@@ -342,10 +345,10 @@ def sample(
                 if sweep < 0:  # about three in ten moves are taken
                     reach[f] = min(reach[f] * (1.1 if moved else 0.96), 3.0)
             priors_of(nodes, family, centre, width, offset, prior)  # not of what failed
-        if len(pairs) > 0 and sweep % SELDOM == 0:
+        if CLOUDS and len(pairs) > 0 and sweep % SELDOM == 0:
             exchange(
-                points, weight, dims, holes, pairs, group, before, mean, variance, owner, scale,
-                integral, trial, shares, kept, typical, keeps, each, buffer, n_rated,
+                points, weight, dims, holes, pairs, group, before, mean, variance, owner,
+                scale, integral, trial, shares, kept, typical, keeps, each, buffer, n_rated,
             )  # fmt: skip
         told = posterior if sweep >= 0 else unused
         _draw_labels(
@@ -366,7 +369,8 @@ def sample(
         )  # fmt: skip
         priors_of(nodes, family, centre, width, offset, prior)
         _draw_spreads(rated, family, spread, group, label, prior)
-        _draw_clouds(points, dims, holes, group, label, at, n_rated, before, mean, variance)
+        if CLOUDS:
+            _draw_clouds(points, dims, holes, group, label, at, n_rated, before, mean, variance)
         if sweep >= 0:
             out_keeps[sweep] = keeps
             for g in range(shares.shape[0]):

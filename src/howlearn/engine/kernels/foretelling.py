@@ -11,9 +11,15 @@ import math
 import numpy as np
 from numba import njit
 
-from howlearn.engine.kernels.numeric import CACHED, LEARNED, RESET, SCORED
+from howlearn.engine.kernels.numeric import BARE, CACHED, LEARNED, RESET, SCORED, exp, log
 
 TINY = 1e-250  # a sum below this may have lost terms
+
+
+@njit(**BARE)
+def _exp(x):
+    """e^x, and 0 for what is impossible."""
+    return exp(x) if x > -700.0 else 0.0
 
 
 @njit(**CACHED)
@@ -27,7 +33,7 @@ def integrated(log_p, unit, action, flags, kernel, like, out):
     n_nodes, n_trials, n_actions = log_p.shape
     n = kernel.shape[1]
     weight, total = np.empty(n_nodes), np.empty(n)
-    each, p = np.empty((n_actions, n)), np.empty((n_nodes, n_actions))
+    each, p = np.empty((n_actions, n)), np.empty((n_actions, n_nodes))
     for t in range(n_trials):
         mine = like[unit[t]]
         top = mine[0]
@@ -35,13 +41,15 @@ def integrated(log_p, unit, action, flags, kernel, like, out):
             top = max(top, mine[g])
         total[:], each[:] = 0.0, 0.0
         for g in range(n_nodes):
-            weight[g] = math.exp(mine[g] - top)
-            for a in range(n_actions):
-                p[g, a] = math.exp(log_p[g, t, a])
+            weight[g] = _exp(mine[g] - top)
+        for a in range(n_actions):
+            for g in range(n_nodes):
+                p[a, g] = _exp(log_p[g, t, a])
+        for g in range(n_nodes):
             for q in range(n):
                 total[q] += kernel[g, q] * weight[g]
             for a in range(n_actions):
-                by = weight[g] * p[g, a]
+                by = weight[g] * p[a, g]
                 for q in range(n):
                     each[a, q] += kernel[g, q] * by
         for q in range(n):
@@ -57,9 +65,13 @@ def integrated(log_p, unit, action, flags, kernel, like, out):
                         by = math.exp(mine[g] + math.log(kernel[g, q]) - near)
                         total[q] += by
                         for a in range(n_actions):
-                            each[a, q] += by * p[g, a]
-            for a in range(n_actions):
-                out[q, t, a] = math.log(each[a, q] / total[q])
+                            each[a, q] += by * p[a, g]
+        for a in range(n_actions):
+            for q in range(n):
+                part = each[a, q] / total[q]
+                each[a, q] = log(part) if part > TINY else -np.inf
+            for q in range(n):
+                out[q, t, a] = each[a, q]
         if flags[t] & SCORED:
             for g in range(n_nodes):
                 mine[g] += log_p[g, t, action[t]]
@@ -79,21 +91,20 @@ def evidence(log_p, action, flags, out):
 def mixed(log_p, log_weight, action, flags, out):
     """Bayes' rule along a record: out[trial, action] knows the trials before, and the weights."""
     n, n_trials, n_actions = log_p.shape
-    now = log_weight.copy()
-    p = np.empty(n_actions)
+    now, by = log_weight.copy(), np.empty(n)
     for t in range(n_trials):
         top, total = now[0], 0.0
         for q in range(1, n):
             top = max(top, now[q])
-        p[:] = 0.0
         for q in range(n):
-            by = math.exp(now[q] - top)
-            if by > 0.0:
-                total += by
-                for a in range(n_actions):
-                    p[a] += by * math.exp(log_p[q, t, a])
+            by[q] = _exp(now[q] - top)
+        for q in range(n):
+            total += by[q]
         for a in range(n_actions):
-            out[t, a] = math.log(p[a] / total)
+            p = 0.0
+            for q in range(n):
+                p += by[q] * _exp(log_p[q, t, a])
+            out[t, a] = math.log(p / total)
         if flags[t] & SCORED:
             for q in range(n):
                 now[q] += log_p[q, t, action[t]]

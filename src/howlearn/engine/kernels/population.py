@@ -20,6 +20,9 @@ from numba import njit
 
 from howlearn.engine.kernels.numeric import BARE, CACHED, FLAGS, exp
 
+# Whether there are clouds: without them half of all this is not compiled (``compile.population``).
+CLOUDS = True
+
 # Sums may be taken in any order: eight at a time.
 SUMS = {**BARE, "fastmath": {"contract", "reassoc", "nsz"}}
 LOG_ROOT = 0.9189385332046727  # log √2π
@@ -174,8 +177,11 @@ def integrate_cloud(points, weight, dims, holes, group, mean, variance, n_rated,
 @njit(**BARE)
 def integrate_clouds(points, weight, dims, holes, group, mean, variance, n_rated, buffer, out):
     """out[learner, n_rated + model] of the cloud models."""
-    for j in range(len(dims)):
-        integrate_cloud(points, weight, dims, holes, group, mean, variance, n_rated, j, buffer, out)
+    if CLOUDS:
+        for j in range(len(dims)):
+            integrate_cloud(
+                points, weight, dims, holes, group, mean, variance, n_rated, j, buffer, out
+            )
 
 
 @njit(**BARE)
@@ -225,9 +231,11 @@ def climb(
             rated, nodes, family, spread, group, prior, posterior, before, apart, centre, width,
             offset,
         )  # fmt: skip
-        _move_clouds(
-            points, weight, dims, holes, group, n_rated, posterior, before, buffer, mean, variance
-        )
+        if CLOUDS:
+            _move_clouds(
+                points, weight, dims, holes, group, n_rated, posterior, before, buffer, mean,
+                variance,
+            )  # fmt: skip
     return old
 
 
