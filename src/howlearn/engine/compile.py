@@ -126,9 +126,7 @@ def set_partitions() -> ModuleType:
 def population(clouds: bool = True) -> ModuleType:
     """``climb``, ``sample`` and ``judge``: what all learners tell of models and parameters."""
     text = "".join(map(_source, ("numeric", "population", "leaps", "chains")))
-    if not clouds:
-        text = text.replace("CLOUDS = True", "CLOUDS = False")
-    return _load("population", text, "sample")
+    return _load("population", text.replace("CLOUDS = True", f"CLOUDS = {clouds}"), "sample")
 
 
 @cache

@@ -74,6 +74,7 @@ def corners(n: int, d: int, skip: int = 0) -> Floats:
 
 AT_CHANCE = 0.5  # nats above tossing a coin: a fit this low is doubted
 AGREE = 0.01  # nats; searches that end this close to the best agree with it
+FEW = 0.25  # of the searches: where no more agree, a better top may have been missed
 FLAT = 1e-6  # nats; a parameter that matters less than this is not informed
 PROBES = 4  # values of a parameter at which that is tried
 
@@ -273,7 +274,7 @@ def _finished(
         Statuses.AT_LOWER,
         np.where(top[ok] >= whole.ends, Statuses.AT_UPPER, Statuses.OK),
     )
-    status[ok & (agreeing == 1)] = Statuses.ALONE
+    status[ok & ((agreeing == 1) | (agreement <= FEW))] = Statuses.ALONE
     defaults = whole.u(np.array([[parameter.default for parameter in whole.parameters]]))[0]
     for k in range(d):
         flat = _flat(likelihood, marks, top, height, k) & ok

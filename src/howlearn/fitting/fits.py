@@ -100,8 +100,8 @@ STATUSES = {
     "used, or its default",
     "unseen": "the cell does not occur in the trials; the mean over the model's other cells is "
     "used, or its default",
-    "starts disagree": "only one of the searches ended at the best value found; there may be a "
-    "better one",
+    "starts disagree": "only one of the searches, or a quarter of many, ended at the best value "
+    "found; there may be a better one",
     "no fit": "the model gives these choices probability 0 at all parameters (see "
     "howlearn.check_model)",
     "own fit": "a strategy fitted alone, held fixed in the mixture, and counted as a parameter",

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numba import njit
 
-from howlearn.engine.kernels.leaps import exchange, leap, log_all, log_owner
+from howlearn.engine.kernels.leaps import copy_to, exchange, leap, log_all, log_owner, set_to
 from howlearn.engine.kernels.numeric import BARE, CACHED, FLAGS
 from howlearn.engine.kernels.population import (
     CLOUDS,
@@ -22,7 +22,6 @@ from howlearn.engine.kernels.population import (
     NO_HOLE,
     WIDEST,
     add_to,
-    copy_to,
     density_of,
     dot,
     integrate_clouds,
@@ -203,7 +202,9 @@ def _draw_families(
                     total += (nodes[f, at[i]] - centre[f, group[i]]) / v
             offset[k] = total / precision + np.random.normal() / math.sqrt(precision)
         for f in range(len(centre)):
-            log_p = np.zeros(len(sds))
+            log_p = np.empty(len(sds))
+            for x in range(len(sds)):
+                log_p[x] = 0.0
             for k in range(n_rated):
                 if family[k] == f:
                     for x in range(len(sds)):
@@ -226,7 +227,9 @@ def _draw_families(
 def _draw_spreads(rated, family, spread, group, label, prior):
     """The spread of every family's cells, given labels, with the effects summed out."""
     for f in range(len(spread)):
-        log_p = np.zeros(len(rated))
+        log_p = np.empty(len(rated))
+        for s in range(len(rated)):
+            log_p[s] = 0.0
         for i in range(len(label)):
             k = label[i]
             if k < len(family) and family[k] == f:
@@ -312,22 +315,25 @@ def sample(
     np.random.seed(seed)
     n, n_models = scale.shape
     n_rated = len(family)
-    integral, trial = np.ones((n, n_models)), np.ones((n, n_models))
+    integral, trial = np.empty((n, n_models)), np.empty((n, n_models))
+    unused = np.empty((n, n_models))
+    set_to(integral, 1.0)
+    set_to(unused, 0.0)
     new_centre, new_width = np.empty(centre.shape), np.empty(width.shape)
     prior = np.empty((shares.shape[0], n_rated, nodes.shape[1]))
     joint, buffer = np.empty(nodes.shape[1]), np.empty(weight.shape[2])
     each, row = np.empty(n_models), np.empty(n_models)
-    label, at = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    held = np.zeros(len(owner) - 1, np.bool_)
-    kept, typical, keeps = np.ones(n_models), np.ones(n_models), 0.5 if paired else 0.0
-    counts = np.zeros(shares.shape, np.int64)
+    label, at = np.empty(n, np.int64), np.empty(n, np.int64)
+    held = np.empty(len(owner) - 1, np.int64)
+    kept, typical, keeps = np.empty(n_models), np.empty(n_models), 0.5 if paired else 0.0
+    counts = np.empty(shares.shape, np.int64)
+    for i in range(n):
+        at[i] = 0  # of fixed models, too
     for k in range(n_models):
-        kept[k] /= n_models
-        typical[k] /= n_models
-    reach, sd_of = np.ones(len(spread)), np.ones(len(spread))
+        kept[k] = typical[k] = 1.0 / n_models
+    reach, sd_of = np.empty(len(spread)), np.empty(len(spread))
     for f in range(len(spread)):
-        sd_of[f] = sds[len(sds) // 2]
-    unused = np.zeros((n, n_models))
+        reach[f], sd_of[f] = 1.0, sds[len(sds) // 2]
     for sweep in range(-burn, sweeps):
         priors_of(nodes, family, centre, width, offset, prior)
         integrate_rated(rated, family, spread, group, prior, integral)

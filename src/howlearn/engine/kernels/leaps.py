@@ -16,7 +16,6 @@ from howlearn.engine.kernels.population import (
     LEAST,
     NARROWEST,
     WIDEST,
-    copy_to,
     integrate_cloud,
     integrate_rated,
     log_location,
@@ -25,6 +24,21 @@ from howlearn.engine.kernels.population import (
     priors_of,
     sum_of,
 )
+
+
+@njit(**BARE)
+def copy_to(a, b):
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            a[i, k] = b[i, k]
+
+
+@njit(**BARE)
+def set_to(a, value):
+    """For numbers and counts; ``ones`` and ``zeros`` would be compiled again for each kind."""
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            a[i, k] = value
 
 
 @njit(**BARE)

@@ -156,8 +156,11 @@ def grid(
 ):
     """Log-likelihoods out[learner, mark, unit, rate] of every unit at rates[parameter, rate]."""
     unit_starts, unit_contexts, unit_slots, unit_rows, n_contexts = units
+    every_unit = np.empty(len(unit_rows), np.int64)  # arange takes a fifth of a second to compile
+    for i in range(len(every_unit)):
+        every_unit[i] = i
     starts, rows, first_row = rows_by_context(
-        np.arange(len(unit_rows)), unit_starts, unit_contexts, unit_slots, unit_rows, n_contexts
+        every_unit, unit_starts, unit_contexts, unit_slots, unit_rows, n_contexts
     )
     for i in range(len(offsets) - 1):
         a, b = offsets[i], offsets[i + 1]

@@ -59,13 +59,6 @@ def add_to(a, b):
 
 
 @njit(**BARE)
-def copy_to(a, b):
-    for i in range(a.shape[0]):
-        for k in range(a.shape[1]):
-            a[i, k] = b[i, k]
-
-
-@njit(**BARE)
 def priors_of(nodes, family, centre, width, offset, out):
     """out[group, model]: a normal's density at the nodes, times their distance."""
     for g in range(centre.shape[1]):
