@@ -75,7 +75,7 @@ def _short_process() -> None:
     threads of the linear algebra that wait in busy loops for small matrices.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    gc.set_threshold(1_000_000, 20, 100)
+    gc.set_threshold(2_500_000, 20, 100)  # compiling makes a million and more
     atexit.register(gc.freeze)
 
 

@@ -234,7 +234,10 @@ def likelihoods(
     Marks ascend. With ``slopes`` there is one mark; they are the gradient, as the model gives it.
     """
     frame, own = frame_.copy(), np.empty((POINTS, *own_.shape), np.int64)
-    own[:] = own_
+    for i in range(POINTS):  # own[:] = own_ would compile a message on shapes, for two seconds
+        for part in range(own_.shape[0]):
+            for k in range(own_.shape[1]):
+                own[i, part, k] = own_[part, k]
     state, total = np.empty((POINTS, len(block)), np.int64), np.empty(POINTS)
     log_p, each = np.empty((POINTS, frame[N_ACTIONS])), np.empty((POINTS, index.shape[1]))
     placed(frame, own, state, log_p)
