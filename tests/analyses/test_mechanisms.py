@@ -223,7 +223,7 @@ def test_what_is_missing_is_named_and_what_it_passes_for_is_withheld() -> None:
     for name in ("asymmetry", "forgetting"):
         assert row(found, name)["share"] is None
         assert "stickiness" in row(found, name)["withheld"]
-    assert row(found, "bias")["share"] is not None
+    assert row(found, "lapse")["share"] is not None
     assert "--also stickiness" in found.alarms[0]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -155,9 +156,16 @@ def test_a_run_that_was_stopped_goes_on(run, file, monkeypatch: pytest.MonkeyPat
     assert not Path("mechanisms/mechanisms.csv").exists()
     monkeypatch.setattr(Tables, "sampled", drawn)
     kernel = Space((Stickiness,), ("delta rule",), 2, {}).kernel()
-    monkeypatch.setattr(kernel, "tops", lambda *_: searched.append(1))
+    search = kernel.tops
+
+    def watched(*given: Any) -> None:
+        searched.append(given[1].shape[1])  # coordinates
+        search(*given)
+
+    monkeypatch.setattr(kernel, "tops", watched)
     assert run(*words).status == 0
-    assert not searched  # tops are known
+    assert 3 not in searched  # tops of what is listed are known
+    assert 4 in searched  # not of what is tried besides
     one, two = (Path(folder, "mechanisms.csv").read_bytes() for folder in ("whole", "mechanisms"))
     assert one == two
 

@@ -14,13 +14,12 @@ import numpy as np
 from howlearn.analyses.mechanism_tables import (
     FEWER,
     MANY,
-    ROUNDS,
     Draws,
-    Population,
     Tops,
     room_for_draws,
 )
-from howlearn.core.arrays import Bools, Floats, Ints
+from howlearn.core.arrays import Floats
+from howlearn.models.adjustments import Part
 from howlearn.runs.parts import in_threads
 
 CHAINS, SWEEPS, BURN, TRIES = 2, 2_000, 500, 3
@@ -83,26 +82,9 @@ class Jumps(Tops):
             self.kernel.jump(x, on, *about, *at, *told, seed + chain, mine, people[chain])
 
         in_threads(run, range(CHAINS), self.threads)
-        self.draws = Draws(self.wanted, n, CHAINS * sweeps, draws, tuple(map(np.add, *people)))
-        return self.draws
+        return Draws(self.wanted, n, CHAINS * sweeps, draws, tuple(map(np.add, *people)))
 
-    @property
-    def population(self) -> Population:
-        mean, variance, plus = (each.mean(axis=0) for each in self.draws.draws[2:])
-        return Population(mean, variance, np.clip(plus, 0.1, 0.9), self.draws.shares.mean(axis=0))
-
-    def best(self) -> tuple[Bools, Ints, Floats]:
-        """Every learner's most frequent combination: its coordinates, its base, and its top."""
-        space, data, n = self.space, self.data, len(self.data)
-        of_parts = np.zeros((n, len(space.parts)), np.bool_)
-        for i, mine in enumerate(self.draws.masks.T):
-            masks, counts = np.unique(mine, return_counts=True)
-            of_parts[i] = masks[counts.argmax()] >> np.arange(len(space.parts)) & 1
-        own = np.ones((n, space.n_own), np.bool_)
-        on = np.repeat(np.hstack([own, of_parts]), np.diff(space.first), axis=1)
-        x, base = np.where(on, self.top[:, 0], 0.0), np.full(n, space.models[0][0])
-        about = (np.arange(n), on, base, space.coded, *self.population.normal(space))
-        told = (data.starts, data.arrays, data.world, self.own, 2 * ROUNDS)
-        value = np.zeros(n)
-        self.in_blocks(lambda who: self.kernel.again(x, *about, *told, who, value))
-        return on, base, x
+    def shares_with(self, part: type[Part], draws: Draws) -> Floats:
+        space = replace(self.wanted, parts=(*self.wanted.parts, part), smallest_sizes={})
+        more = Jumps(space, self.data, self.own, self.seed, self.threads)
+        return more.sampled(seed=self.seed).shares[:, -1]

@@ -11,6 +11,7 @@ import polars as pl
 
 from howlearn.analyses.completeness import Nowhere, Store
 from howlearn.analyses.mechanism_space import Data, Space, data_of
+from howlearn.analyses.mechanism_tables import FOUND
 from howlearn.analyses.mechanisms import FEWEST, Work, check_study
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.columns import of
@@ -23,7 +24,6 @@ from howlearn.runs.parts import Progress
 from howlearn.simulation.simulate import simulate
 
 PREVALENCES = (0.0, 0.3, 1.0)
-FOUND = 0.1  # a share above which the interval must lie
 STREAM = 34  # of random numbers
 TARGET = 0.8
 TRIALS, LEARNERS = (100, 200, 400), (20, 40)  # that are tried, unless others are named

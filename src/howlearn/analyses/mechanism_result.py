@@ -17,6 +17,7 @@ from howlearn.models.mechanism_parts import known_mechanisms
 from howlearn.results.analysis import DRAWN, Analysis
 
 NAMES = (*known_mechanisms(), BASES[1])
+OPEN = 0.5  # an upper end of a share above which a part that is not listed is not ruled out
 PEOPLE, TRIALS = 20, 150  # with fewer, only what nearly everybody shows is found
 
 
@@ -89,13 +90,15 @@ class Mechanisms(Analysis):
                 f"{listed(short)} can be told of all or of nobody only: shares in between are "
                 "uncertain, and nothing is said of single learners."
             )
-        names, tested = {part.name for part in self.parts}, self.missing["mechanism"].to_list()
-        for name, part in known_mechanisms().items():
-            alike = [each for each in part.passes_for if each in names]
-            if n * trials < part.seen_from and name in tested and alike:
+        names = {part.name for part in self.parts}
+        for row in self.missing.filter(~pl.col("alarm")).iter_rows(named=True):
+            name, upper = row["mechanism"], row["upper"]
+            alike = [each for each in known_mechanisms()[name].passes_for if each in names]
+            if upper > OPEN and alike:
                 told.append(
-                    f"{name} is not listed, can pass for {listed(alike)}, and is rarely seen to be "
-                    f"missing: if it is plausible here, add --also {name}."
+                    f"{name} is not listed, can pass for {listed(alike)}, and these data do not "
+                    f"rule it out (up to {upper:.0%} of people): if it is plausible here, add "
+                    f"--also {name}."
                 )
         return told
 
@@ -103,13 +106,15 @@ class Mechanisms(Analysis):
     def alarms(self) -> list[str]:
         """What is missing from the list, and what is not told for that."""
         found = []
-        for row in self.missing.filter("alarm").sort("p").head(3).iter_rows(named=True):
+        for row in self.missing.filter("alarm").head(3).iter_rows(named=True):
             said = f", so that nothing is said of {row['withholds']}" if row["withholds"] else ""
             found.append(
-                f"Something that is not listed would explain these choices better: "
-                f"{row['mechanism']} (z = {row['z']:.1f}){said}. Add it: --also "
-                f"{row['mechanism']}."
+                f"Something that is not listed seems to be there: {row['mechanism']}, in "
+                f"{row['share']:.0%} of people ({row['lower']:.0%} to {row['upper']:.0%}){said}. "
+                f"Add it: --also {row['mechanism']}."
             )
+        if len(found) > 1:
+            found.append("One of these may pass for the other: add them together.")
         return found
 
     def answer(self, row: Mapping[str, Any]) -> str:
@@ -166,8 +171,8 @@ class Mechanisms(Analysis):
         if len(self.missing):
             names = listed(self.missing["mechanism"].to_list())
             found.append(
-                f"What parts that were not listed ({names}) would add to the likelihood at usual "
-                "sizes was compared with a parametric bootstrap of the fitted learners."
+                f"Parts that were not listed ({names}) were added one at a time; one counted as "
+                "missing if the 95% interval of its share lay above 10%."
             )
         return found
 

@@ -198,18 +198,26 @@ class Space:
         return kinds, places, directions
 
     @cached_property
+    def can(self) -> list[list[bool]]:
+        """[base][part]: whether it can be put on it."""
+        return [[base in part.bases for part in self.parts] for base in self.bases]
+
+    @cached_property
+    def rows(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """The models that are looked at: bases, and the parts that they show."""
+        return self.some or tuple(
+            (b, shows)
+            for b, can in enumerate(self.can)
+            for shows in product(*((0, 1) if yes else (0,) for yes in can))
+        )
+
+    @cached_property
     def models(self) -> tuple[Ints, Ints, Bools]:
         """Base of every model, which parts it shows (last: a gradient bandit), which it could."""
-        can = [[base in part.bases for part in self.parts] for base in self.bases]
-        rows = self.some or [
-            (b, shows)
-            for b in range(len(self.bases))
-            for shows in product(*((0, 1) if yes else (0,) for yes in can[b]))
-        ]
         both = len(self.bases) > 1
-        shown = [[*shows, *[b] * both] for b, shows in rows]
-        able = [[*can[b], *[True] * both] for b, _ in rows]
-        codes = [BASES.index(self.bases[b]) for b, _ in rows]
+        shown = [[*shows, *[b] * both] for b, shows in self.rows]
+        able = [[*self.can[b], *[True] * both] for b, _ in self.rows]
+        codes = [BASES.index(self.bases[b]) for b, _ in self.rows]
         return np.array(codes), np.array(shown, np.int64), np.array(able, np.bool_)
 
     @cached_property
@@ -232,11 +240,10 @@ class Space:
         place = {(b, tuple(row)): k for k, (b, row) in enumerate(zip(bases, shows, strict=True))}
         parent = np.full(len(bases), -1)
         for k, row in enumerate(shows):
-            off = [j for j in range(n) if can[k, j] and not row[j]]
-            if off:
-                more = row.copy()
-                more[off[0]] = 1
-                parent[k] = place[bases[k], tuple(more)]
+            for j in range(n):
+                if can[k, j] and not row[j] and parent[k] < 0:
+                    more = (*row[:j], 1, *row[j + 1 :])
+                    parent[k] = place.get((bases[k], more), -1)
         return np.argsort(-shows[:, :n].sum(axis=1), kind="stable"), parent
 
     @cached_property

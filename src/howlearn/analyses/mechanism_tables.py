@@ -8,17 +8,20 @@ sampler that only reweighs these points gives shares and sizes with all doubt.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from howlearn.analyses.mechanism_space import Data, Space
-from howlearn.core.arrays import Bools, Floats, Ints
+from howlearn.core.arrays import Floats, Ints
 from howlearn.engine import compile as compiled
 from howlearn.engine.search import filling
+from howlearn.models.adjustments import Part
 from howlearn.runs.parts import in_threads
 
 FIRST, LOCAL, DRAWN = 32, 64, 32  # points: around first tops, around the others, of the population
@@ -28,6 +31,9 @@ ROUNDS, AGAIN = 5, 4  # of searches for tops
 SWEEPS, BURN, TRIES = 8_000, 1_000, 6
 FEWER, MANY = 3_000, 300  # sweeps, with more learners than this
 BLOCK = 10  # learners in a thread's task
+LEVEL = (0.025, 0.975)
+FOUND = 0.1  # a share above which the interval of a part that is found lies
+MOST_MODELS = 8  # to which a part that is not listed is added
 TOGETHER = 1.0 / 16.0  # of the Dirichlet prior of models
 
 
@@ -62,6 +68,12 @@ class Population:
         return np.repeat(mean, each), np.repeat(variance, each)
 
 
+def ends(values: Floats) -> tuple[float, float, float]:
+    """The mean of draws, and their 95% interval."""
+    lower, upper = np.quantile(values, LEVEL)
+    return float(values.mean()), float(lower), float(upper)
+
+
 def log_prior(space: Space, shares: Floats) -> Floats:
     """[model] with independent shares."""
     _, shows, can = space.models
@@ -89,18 +101,13 @@ class Tops(ABC):
         self.start = Population.usual(self.space)
         self._tops(self.start, first=True)
 
-    @property
-    @abstractmethod
-    def population(self) -> Population:
-        """What was found of all learners together."""
-
-    @abstractmethod
-    def best(self) -> tuple[Bools, Ints, Floats]:
-        """Every learner's most probable model: its coordinates, its base, and its top."""
-
     @abstractmethod
     def sampled(self, together: bool = False, seed: int = 0) -> Draws:
         """Shares and sizes with all doubt."""
+
+    @abstractmethod
+    def shares_with(self, part: type[Part], draws: Draws) -> Floats:
+        """Of a part that is not listed, if it were; ``draws`` are those without it."""
 
     def in_blocks(self, work: Callable[[Ints], None]) -> None:
         """By threads; the first learner alone, since what is compiled is compiled then."""
@@ -147,19 +154,14 @@ class Tables(Tops):
         self.step(0.4)
         self._local(FIRST, 1)
         self._weigh()
-        self.em = self.maximised()
+        at = self.maximised()
         self.step(0.5)
-        self._tops(self.population, first=False)
+        self._tops(at, first=False)
         self.step(0.7)
         self._local(LOCAL, 2)
-        self._drawn(DRAWN, 3)
+        self._drawn(at, DRAWN, 3)
         self._weigh()
         self.step(0.9)
-        self.em = self.maximised()
-
-    @property
-    def population(self) -> Population:
-        return self.em
 
     def _uniform(self, points: int, d: int, stream: int) -> Floats:
         """[learner, model and point, d]: a set that fills the cube, shifted for each of both."""
@@ -187,10 +189,10 @@ class Tables(Tops):
         self._add(x, model)
         self.blocks.append((points, "tops", self.top.copy(), self.root.copy()))
 
-    def _drawn(self, points: int, stream: int) -> None:
+    def _drawn(self, at: Population, points: int, stream: int) -> None:
         from scipy.special import ndtri
 
-        space, at = self.space, self.population
+        space = self.space
         n, n_models, d = self.top.shape
         model = np.repeat(np.arange(n_models), points)
         sd, plus = WIDER * np.sqrt(at.variance), SIGNS[0] + SIGNS[1] * at.plus
@@ -259,11 +261,11 @@ class Tables(Tops):
     def likely(self, at: Population, prior: Floats) -> tuple[Floats, float]:
         """How probable every point is under a population; and the log evidence."""
         space = self.space
-        density = np.empty(self.value.shape)
+        density = np.empty(self.log_weight.shape)
         about = (self.y, self.positive, self.model, space.on, space.kinds)
         told = (at.mean, np.sqrt(at.variance), at.plus)
         self.in_blocks(lambda some: self.chains.in_population(*about, *told, some, density))
-        weight = np.empty(self.value.shape)
+        weight = np.empty(self.log_weight.shape)
         evidence = self.chains.weigh(self.log_weight, density, self.model, prior, weight)
         return weight, evidence
 
@@ -294,22 +296,14 @@ class Tables(Tops):
             before = evidence
         return at
 
-    def best(self) -> tuple[Bools, Ints, Floats]:
-        """Every learner's most probable model: its coordinates, its base, and its top."""
-        prior = log_prior(self.space, self.population.shares)
-        weight, _ = self.likely(self.population, prior)
-        model = (weight @ np.eye(len(prior))[self.model]).argmax(axis=1)
-        top = self.top[np.arange(len(model)), model].copy()
-        return self.space.on_coordinates[model], self.space.models[0][model], top
-
-    def sampled(self, together: bool = False, seed: int = 0) -> Draws:
+    def sampled(self, together: bool = False, seed: int = 0, sweeps: int = SWEEPS) -> Draws:
         """By reweighing points."""
-        space, at = self.space, self.population
+        space, at = self.space, self.maximised()
         _, shows, can = space.models
         flat = np.full(len(at.shares), 0.5)
         kept = np.clip(at.plus, 0.1, 0.9)
         ways = ((at.shares, 1.5, 0.4), ((at.shares + flat) / 2, 1.5, 0.3), (flat, 2.5, 0.3))
-        proposal = np.zeros(self.value.shape)
+        proposal = np.zeros(self.log_weight.shape)
         for shares, wider, part in ways:
             wide = Population(at.mean, at.variance * wider, kept, shares)
             proposal += part * self.likely(wide, log_prior(space, shares))[0]
@@ -317,7 +311,8 @@ class Tables(Tops):
             log_proposal = np.log(proposal)
         cumulated = np.cumsum(proposal, axis=1)
         cumulated /= cumulated[:, -1:]
-        n, sweeps = len(self.data), SWEEPS if len(self.data) <= MANY else FEWER
+        n = len(self.data)
+        sweeps = sweeps if n <= MANY else FEWER
         draws, people = room_for_draws(space, n, sweeps)
         self.chains.sample(
             self.y, self.positive, self.log_weight, self.model, space.on, space.kinds, shows,
@@ -326,6 +321,37 @@ class Tables(Tops):
             TOGETHER, together, BURN, sweeps, TRIES, seed, draws, people,
         )  # fmt: skip
         return Draws(space, n, sweeps, draws, people)
+
+    def shares_with(self, part: type[Part], draws: Draws) -> Floats:
+        """Added to the commonest models, and in place of what it passes for.
+
+        That may be there only because the part is missing. All models without it are kept: with
+        fewer of them, a part would make up for those that are gone.
+        """
+        known, n = self.space, len(self.space.parts)
+        with_it: dict[tuple[int, tuple[int, ...]], None] = {}
+        for base, shows in draws.commonest(MOST_MODELS):
+            alike = [j for j in range(n) if known.parts[j].name in part.passes_for]
+            for gone in (n, *alike) if known.bases[base] in part.bases else ():
+                row = tuple(int(on and j != gone) for j, on in enumerate(shows))
+                with_it[base, (*row, 1)] = None
+        if not with_it:
+            return np.zeros(1)
+        space = replace(known, parts=(*known.parts, part), smallest_sizes={}, some=tuple(with_it))
+        more = Tables(
+            space, self.data, self.own, self.seed, self.threads,
+            kept=lambda name, make: self.kept(f"{part.name}-{name}", make),
+        )  # fmt: skip
+        without_it = ((base, (*shows, 0)) for base, shows in known.rows)
+        both = copy(self)
+        both.space = replace(space, some=(*without_it, *with_it))
+        both.start = Population.usual(both.space)
+        both.model = np.concatenate([self.model, more.model + len(known.rows)])
+        one_more = ((0, 0), (0, 0), (0, 1))
+        both.y = np.concatenate([np.pad(self.y, one_more), more.y], axis=1)
+        both.positive = np.concatenate([np.pad(self.positive, one_more), more.positive], axis=1)
+        both.log_weight = np.concatenate([self.log_weight, more.log_weight], axis=1)
+        return both.sampled(False, self.seed, FEWER).shares[:, n]
 
 
 def room_for_draws(space: Space, n: int, sweeps: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -363,6 +389,16 @@ class Draws:
     def probability(self) -> Floats:
         """[learner, part, and the base]"""
         return self._shown(0)
+
+    def commonest(self, most: int) -> list[tuple[int, tuple[int, ...]]]:
+        """Models that the most learners seem to follow: bases, and the parts that they show."""
+        n = len(self.space.parts)
+        each = [np.unique(mine, return_counts=True) for mine in self.masks.T]
+        masks = Counter(int(values[counts.argmax()]) for values, counts in each)
+        return [
+            (mask >> n, tuple(mask >> j & 1 for j in range(n)))
+            for mask, _ in masks.most_common(most)
+        ]
 
     @property
     def beyond(self) -> Floats:

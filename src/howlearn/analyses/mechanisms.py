@@ -21,7 +21,7 @@ from howlearn.analyses.mechanism_space import (
     data_of,
     told_by,
 )
-from howlearn.analyses.mechanism_tables import Draws, Tables
+from howlearn.analyses.mechanism_tables import Draws, Tables, ends
 from howlearn.analyses.mechanism_tests import Missing, missing, unlisted
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.columns import of
@@ -34,7 +34,6 @@ from howlearn.runs.parts import Progress
 
 FEWEST = 5  # learners
 MOST = 600  # learners; of larger studies some are picked evenly
-LEVEL = (0.025, 0.975)
 RARE = 0.005  # a share of a combination below which it is not listed
 
 
@@ -176,7 +175,7 @@ class Work:
         lacks: list[Missing] = []
         if tests:
             others = unlisted(self.study, self.space, told_by(self.study, self.cells))
-            lacks = missing(tables, others)
+            lacks = missing(tables, draws, others)
         step(1.0)
         return self.told(draws, lacks)
 
@@ -187,7 +186,7 @@ class Work:
         alone = {part.name for part in self.space.parts if trials < part.from_trials}
         names = {part.name for part in self.space.parts}
         rows = [
-            (each.part.name, each.z, each.p, each.alarms,
+            (each.part.name, each.share, each.lower, each.upper, each.alarms,
              ", ".join(n for n in each.part.passes_for if n in names) if each.alarms else "")
             for each in lacks
         ]  # fmt: skip
@@ -306,11 +305,6 @@ def _withheld(space: Space, lacks: Sequence[Missing]) -> dict[str, str]:
     return {name: why for name, why in found.items() if name in names}
 
 
-def _ends(values: Floats) -> tuple[float, float, float]:
-    lower, upper = np.quantile(values, LEVEL)
-    return float(values.mean()), float(lower), float(upper)
-
-
 def _mechanisms_table(draws: Draws, withheld: Mapping[str, str]) -> pl.DataFrame:
     space, rows = draws.space, []
     for j, part in enumerate(space.parts):
@@ -323,10 +317,10 @@ def _mechanisms_table(draws: Draws, withheld: Mapping[str, str]) -> pl.DataFrame
         size = float(effect.size(draws.location[sure, j].mean())) if sure.any() else None
         spread = float(np.sqrt(draws.variance[sure, j]).mean()) if sure.any() else None
         sign = float(draws.plus[sure, j].mean()) if kind == 2 and sure.any() else None
-        shares = (*_ends(draws.shares[:, j]), *_ends(draws.beyond[:, j]))
+        shares = (*ends(draws.shares[:, j]), *ends(draws.beyond[:, j]))
         rows.append((part.name, *shares, size, spread, sign, None))
     if len(space.bases) > 1:
-        share = _ends(draws.shares[:, -1])
+        share = ends(draws.shares[:, -1])
         rows.append((GRADIENT, *share, *[None] * 7))
     return of("mechanisms", "mechanisms").of_rows(rows)
 
@@ -365,5 +359,5 @@ def _combinations_table(draws: Draws, withheld: Mapping[str, str]) -> pl.DataFra
         if count >= RARE * masks.size:
             names = [part.name for j, part in enumerate(parts) if mask >> j & 1]
             base = space.bases[int(mask >> len(parts))]
-            rows.append((" + ".join(names) or "none", base, *_ends((masks == mask).mean(axis=1))))
+            rows.append((" + ".join(names) or "none", base, *ends((masks == mask).mean(axis=1))))
     return of("combinations", "mechanisms").of_rows(sorted(rows, key=lambda row: -row[2]))

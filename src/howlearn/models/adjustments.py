@@ -39,7 +39,6 @@ class Part(ABC):
     bases: ClassVar[tuple[str, ...]] = BASES  # what it can be put on
     only_with: ClassVar[tuple[str, ...]] = ()  # each passes for it: without them it is not told
     passes_for: ClassVar[tuple[str, ...]] = ()  # what it looks like where it is not listed
-    seen_from: ClassVar[float] = 0.0  # scored trials in which the test sees that it is missing
     excludes: ClassVar[tuple[str, ...]] = ()  # parts that it cannot be told from
     from_trials: ClassVar[int] = 0  # with fewer, it is told of all or none, and of nobody alone
     in_words: ClassVar[str] = ""  # what people do who show it, after "people": else the title
@@ -385,7 +384,6 @@ class Fictive(LearningPart):
     bases = ("delta rule",)
     passes_for = ("forgetting", "asymmetry")
     listed = True
-    seen_from = math.inf  # with two actions it nearly equals forgetting
     in_words = "learn about actions they did not choose as if these had earned the opposite"
 
 
@@ -403,7 +401,6 @@ class Attention(LearningPart):
     parameter = Parameter("attention", 0.0, 1.0, default=0.0, neutral=0.0, smallest=effect.smallest)
     bases = ("delta rule",)
     passes_for = ("asymmetry", "forgetting", "fictive")
-    seen_from = 16_000  # 40 learners, 400 trials
     in_words = "learn faster where recent outcomes were surprising"
 
 

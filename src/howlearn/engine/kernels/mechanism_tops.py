@@ -202,20 +202,6 @@ def tops(
 
 
 @njit(**CACHED)
-def again(
-    x, model, ons, bases, coded, mean, variance, starts, data, world, own, rounds, who, value
-):
-    """Every learner's x, moved to the top of model[learner]; its value, prior included."""
-    for i in who:
-        learner = _learner(i, starts, data, world, own, len(coded[2]), len(coded[0]))
-        work = _work_for(len(learner[0][0]), len(coded[2]), len(coded[0]))
-        k = model[i]
-        here = x[i].copy()
-        value[i], _ = _climb(here, ons[k], bases[k], coded, mean, variance, learner, rounds, work)
-        x[i] = here
-
-
-@njit(**CACHED)
 def likelihoods(x, model, ons, bases, coded, starts, data, world, own, who, out):
     """out[learner, point] at the points x[learner, point] of model[point]."""
     for i in who:
