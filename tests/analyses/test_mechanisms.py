@@ -337,3 +337,29 @@ def test_every_part_says_what_it_is() -> None:
         assert {*part.passes_for, *part.only_with} <= {each.name for each in EVERY}
         assert issubclass(part, Part)
         assert part.cites or part.name == "bias"
+
+
+def test_people_who_take_other_contexts_together_are_seen() -> None:
+    task = hl.Task.load("shepard-1")
+    each, by_one = (
+        hl.simulate(task, name, {"eta": 0.4}, learners=8, trials=150, seed=s)
+        for s, name in enumerate(("OnePerItem", "ByFeature1"))
+    )
+    one = {"parts": ["lapse", "generalisation"], "base": "gradient"}
+    found = hl.mechanisms(each, **one)
+    assert not found.alarms
+    assert row(found, "generalisation")["lower"] <= 0.1
+    arrays = ("context", "action", "reward", "scored", "learned", "reset")
+    mixed = replace(
+        each,
+        learners=(*each.learners, *(f"other {name}" for name in by_one.learners)),
+        starts=np.concatenate([each.starts, by_one.starts[1:] + each.starts[-1]]),
+        **{k: np.concatenate([getattr(each, k), getattr(by_one, k)]) for k in arrays},
+    )
+    found = hl.mechanisms(mixed, **one)
+    first = found.missing.row(0, named=True)
+    assert first["mechanism"] == "cells by feature1"
+    assert first["lower"] <= 0.5 <= first["upper"]
+    assert found.mechanisms["share"].null_count() == 2
+    assert "howlearn select" in found.alarms[0]
+    assert "other contexts together" in row(found, "generalisation")["withheld"]

@@ -7,10 +7,12 @@ gain and lose parts one at a time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from howlearn.analyses.mechanism_space import Data
 from howlearn.analyses.mechanism_tables import (
     FEWER,
     MANY,
@@ -84,7 +86,10 @@ class Jumps(Tops):
         in_threads(run, range(CHAINS), self.threads)
         return Draws(self.wanted, n, CHAINS * sweeps, draws, tuple(map(np.add, *people)))
 
-    def shares_with(self, part: type[Part], draws: Draws) -> Floats:
+    def shares_with(
+        self, part: type[Part], draws: Draws, instead: Sequence[str], data: Data | None = None
+    ) -> Floats:
+        assert data is None  # all learners see the same
         space = replace(self.wanted, parts=(*self.wanted.parts, part), smallest_sizes={})
         more = Jumps(space, self.data, self.own, self.seed, self.threads)
         return more.sampled(seed=self.seed).shares[:, -1]

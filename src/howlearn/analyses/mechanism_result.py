@@ -93,7 +93,8 @@ class Mechanisms(Analysis):
         names = {part.name for part in self.parts}
         for row in self.missing.filter(~pl.col("alarm")).iter_rows(named=True):
             name, upper = row["mechanism"], row["upper"]
-            alike = [each for each in known_mechanisms()[name].passes_for if each in names]
+            part = known_mechanisms().get(name)
+            alike = [each for each in part.passes_for if each in names] if part else []
             if upper > OPEN and alike:
                 told.append(
                     f"{name} is not listed, can pass for {listed(alike)}, and these data do not "
@@ -103,9 +104,21 @@ class Mechanisms(Analysis):
         return told
 
     @property
+    def _cells(self) -> pl.DataFrame:
+        """Other ways to take contexts together, of what may be missing."""
+        return self.missing.filter(~pl.col("mechanism").is_in([*known_mechanisms()]))
+
+    @property
     def alarms(self) -> list[str]:
         """What is missing from the list, and what is not told for that."""
         found = []
+        for row in self._cells.filter("alarm").head(1).iter_rows(named=True):
+            return [
+                f"{row['share']:.0%} of people ({row['lower']:.0%} to {row['upper']:.0%}) seem to "
+                f"learn about other contexts together than is assumed here: "
+                f"{row['mechanism']}. So nothing is said of mechanisms. `howlearn select` tells "
+                "who takes which contexts together; --cells MODEL takes them together for all."
+            ]
         for row in self.missing.filter("alarm").head(3).iter_rows(named=True):
             said = f", so that nothing is said of {row['withholds']}" if row["withholds"] else ""
             found.append(
@@ -168,12 +181,15 @@ class Mechanisms(Analysis):
             f"{how} Shares are those of the observed learners, with 95% credible intervals.",
             f"The smallest sizes of interest were: {sizes}.",
         ]
-        if len(self.missing):
-            names = listed(self.missing["mechanism"].to_list())
+        cells = self._cells["mechanism"].to_list()
+        tried = [name for name in self.missing["mechanism"] if name not in cells]
+        if tried:
             found.append(
-                f"Parts that were not listed ({names}) were added one at a time; one counted as "
-                "missing if the 95% interval of its share lay above 10%."
+                f"Parts that were not listed ({listed(tried)}) were added one at a time; one "
+                "counted as missing if the 95% interval of its share lay above 10%."
             )
+        if cells:
+            found.append("Other ways to take contexts together were tested in the same way.")
         return found
 
     def summary(self) -> Iterator[Listing | Sentence]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -106,8 +106,14 @@ class Tops(ABC):
         """Shares and sizes with all doubt."""
 
     @abstractmethod
-    def shares_with(self, part: type[Part], draws: Draws) -> Floats:
-        """Of a part that is not listed, if it were; ``draws`` are those without it."""
+    def shares_with(
+        self, part: type[Part], draws: Draws, instead: Sequence[str], data: Data | None = None
+    ) -> Floats:
+        """Of a part that is not listed, if it were; ``draws`` are those without it.
+
+        ``instead``: parts that may be there only because this one is missing; ``data``: trials as
+        learners with the part see them.
+        """
 
     def in_blocks(self, work: Callable[[Ints], None]) -> None:
         """By threads; the first learner alone, since what is compiled is compiled then."""
@@ -322,25 +328,30 @@ class Tables(Tops):
         )  # fmt: skip
         return Draws(space, n, sweeps, draws, people)
 
-    def shares_with(self, part: type[Part], draws: Draws) -> Floats:
-        """Added to the commonest models, and in place of what it passes for.
+    def shares_with(
+        self, part: type[Part], draws: Draws, instead: Sequence[str], data: Data | None = None
+    ) -> Floats:
+        """Added to the commonest models, and in place of one of their parts.
 
-        That may be there only because the part is missing. All models without it are kept: with
-        fewer of them, a part would make up for those that are gone.
+        All models without it are kept: with fewer of them, it would make up for those that are
+        gone.
         """
         known, n = self.space, len(self.space.parts)
         with_it: dict[tuple[int, tuple[int, ...]], None] = {}
         for base, shows in draws.commonest(MOST_MODELS):
-            alike = [j for j in range(n) if known.parts[j].name in part.passes_for]
+            alike = [j for j in range(n) if known.parts[j].name in instead]
             for gone in (n, *alike) if known.bases[base] in part.bases else ():
                 row = tuple(int(on and j != gone) for j, on in enumerate(shows))
                 with_it[base, (*row, 1)] = None
         if not with_it:
             return np.zeros(1)
         space = replace(known, parts=(*known.parts, part), smallest_sizes={}, some=tuple(with_it))
+
+        def kept(name: str, make: Callable[[], Floats]) -> Floats:
+            return self.kept(f"{part.name}-{name}", make) if data is None else make()
+
         more = Tables(
-            space, self.data, self.own, self.seed, self.threads,
-            kept=lambda name, make: self.kept(f"{part.name}-{name}", make),
+            space, data or self.data, self.own, self.seed, self.threads, kept=kept
         )  # fmt: skip
         without_it = ((base, (*shows, 0)) for base, shows in known.rows)
         both = copy(self)

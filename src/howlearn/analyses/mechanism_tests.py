@@ -7,12 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
-from howlearn.analyses.mechanism_space import Space, why_not
+from howlearn.analyses.mechanism_jumps import Jumps
+from howlearn.analyses.mechanism_space import Space, data_of, why_not
 from howlearn.analyses.mechanism_tables import FOUND, Draws, Tops, ends
+from howlearn.core.partition import Partition
 from howlearn.core.study import Study
+from howlearn.core.text import listed
 from howlearn.models.adjustments import Part
-from howlearn.models.mechanism_parts import known_mechanisms
+from howlearn.models.mechanism_parts import Generalisation, OtherCells, known_mechanisms
+
+CARRIES = Generalisation.name  # from one context to another, as cells do
+MOST_FEATURES = 4  # of which pairs are tried
 
 
 @dataclass(frozen=True)
@@ -23,10 +30,19 @@ class Missing:
     share: float
     lower: float
     upper: float
+    people: int
 
     @property
     def alarms(self) -> bool:
-        return self.lower > FOUND
+        """One person alone is too few."""
+        return self.lower > max(FOUND, 1.0 / self.people)
+
+    @property
+    def why(self) -> str:
+        """Nothing is told of what it passes for."""
+        if issubclass(self.part, OtherCells):
+            return f"people seem to take other contexts together: {self.part.name}"
+        return f"{self.part.name} is not listed, seems to be there, and passes for it"
 
 
 def unlisted(study: Study, space: Space, told: dict[str, bool]) -> tuple[type[Part], ...]:
@@ -41,7 +57,42 @@ def unlisted(study: Study, space: Space, told: dict[str, bool]) -> tuple[type[Pa
     )  # fmt: skip
 
 
-def missing(tables: Tops, draws: Draws, parts: Sequence[type[Part]]) -> list[Missing]:
-    """The parts that are surest to be missing, first."""
-    found = [Missing(part, *ends(tables.shares_with(part, draws))) for part in parts]
-    return sorted(found, key=lambda each: (-each.lower, -each.share))
+def other_cells(study: Study, cells: Partition | None) -> list[tuple[type[Part], Partition]]:
+    """Other ways to take contexts together: by features that they share, all, or none."""
+    features = study.features
+    names = list(features[study.contexts[0]]) if features else []
+    some = [each for k in (1, 2) for each in combinations(names[:MOST_FEATURES], k)]
+    ways = {f"cells by {listed(each)}": Partition.by(features, each) for each in some}
+    ways["one cell for all contexts"] = Partition.all(study.contexts)
+    ways["one cell per context"] = Partition.each(study.contexts)
+    seen = {_as_sets(Partition.each(study.contexts) if cells is None else cells)}
+    found: list[tuple[type[Part], Partition]] = []
+    for name, way in ways.items():
+        if _as_sets(way) not in seen:
+            seen.add(_as_sets(way))
+            found.append((type("Cells", (OtherCells,), {"name": name}), way))
+    return found
+
+
+def _as_sets(partition: Partition) -> frozenset[frozenset[str]]:
+    return frozenset(map(frozenset, partition.cells))
+
+
+def missing(
+    tables: Tops, draws: Draws, parts: Sequence[type[Part]], study: Study, cells: Partition | None
+) -> list[Missing]:
+    """The parts that are surest to be missing, first; cells before all, since they hold parts."""
+
+    def tried(part: type[Part], instead: Sequence[str], way: Partition | None = None) -> Missing:
+        data = None if way is None else data_of(study, way)
+        return Missing(part, *ends(tables.shares_with(part, draws, instead, data)), len(study))
+
+    # Jumps have one way to see the trials
+    ways = [] if isinstance(tables, Jumps) else other_cells(study, cells)
+    of_cells = [tried(part, (CARRIES,), way) for part, way in ways]
+    of_parts = [tried(part, part.passes_for) for part in parts]
+    return [
+        each
+        for some in (of_cells, of_parts)
+        for each in sorted(some, key=lambda each: (-each.lower, -each.share))
+    ]

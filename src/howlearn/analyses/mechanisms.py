@@ -175,7 +175,7 @@ class Work:
         lacks: list[Missing] = []
         if tests:
             others = unlisted(self.study, self.space, told_by(self.study, self.cells))
-            lacks = missing(tables, draws, others)
+            lacks = missing(tables, draws, others, self.study, self.cells)
         step(1.0)
         return self.told(draws, lacks)
 
@@ -292,9 +292,7 @@ def _withheld(space: Space, lacks: Sequence[Missing]) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in lacks:
         for name in each.part.passes_for if each.alarms else ():
-            found.setdefault(
-                name, f"{each.part.name} is not listed, seems to be there, and passes for it"
-            )
+            found.setdefault(name, each.why)
     for part in space.parts:
         lost = [name for name in part.only_with if name not in names]
         if lost:

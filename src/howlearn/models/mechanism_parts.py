@@ -62,6 +62,22 @@ class RestingValue(LearningPart):
     in_words = "expect unknown options to be better (or worse) than average"
 
 
+class OtherCells(LearningPart):
+    """Learns about other contexts together than the base does: it is only tested, never listed.
+
+    What a learner knows then is another thing, so that nothing else can be told of it.
+    """
+
+    name = "cells"
+    title = "takes other contexts together"
+    parameter = Parameter("cells", 0.0, 1.0, default=0.0)
+    effect = Size("share", 0.5, 0.5, 0.1, 0.5, smallest=0.1)  # it is all or nothing
+    passes_for = (
+        "lapse", "bias", "stickiness", "trace", "forgetting", "asymmetry", "fictive", "attention",
+        "generalisation", "pavlovian", "drift", "resting",
+    )  # fmt: skip
+
+
 ONLY_HERE: tuple[type[Part], ...] = (Generalisation, Drift, RestingValue)
 
 
