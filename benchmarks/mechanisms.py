@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from time import process_time
 
@@ -27,6 +27,7 @@ from howlearn.core.study import Study
 
 SEED = 97_001
 PEOPLE = 40
+FLAGS = ("scored", "learned", "reset")
 FIVE = ("lapse", "bias", "stickiness", "forgetting", "asymmetry")  # that people may show
 USUAL = (*FIVE, "fictive")  # looked for by default
 BROAD = (*USUAL, "trace", "attention", "drift", "resting")
@@ -366,6 +367,35 @@ def groups(studies: int, seed: int) -> list[Row]:
     return rows
 
 
+def cells(studies: int, seed: int) -> list[Row]:
+    """All of 30 people take contexts one by one, or half of them those with the same pattern."""
+    task, arrays = hl.Task.load("five-four"), ("context", "action", "reward", *FLAGS)
+    alarms: dict[str, list[bool]] = {"nobody": [], "half": []}
+    covered = []
+    for k in range(seed, seed + studies):
+        one, two, three = (
+            hl.simulate(task, model, {"eta": 0.3}, learners=15, trials=200, seed=3 * k + j)
+            for j, model in enumerate(("OnePerItem", "ByPattern", "OnePerItem"))
+        )
+        for who, other in (("half", two), ("nobody", three)):
+            study = replace(
+                one,
+                learners=(*one.learners, *(f"{name} too" for name in other.learners)),
+                starts=np.concatenate([one.starts, other.starts[1:] + one.starts[-1]]),
+                **{key: np.concatenate([getattr(one, key), getattr(other, key)]) for key in arrays},
+            )
+            found = hl.mechanisms(study, base="gradient", seed=k, threads=1).missing
+            alarms[who].append(bool(found["alarm"].any()))
+            at = found.row(0, named=True)
+            if who == "half":
+                covered.append("pattern" in at["mechanism"] and at["lower"] <= 0.5 <= at["upper"])
+    rows = []
+    for what, some in (*alarms.items(), ("half: the interval covers it", covered)):
+        rate, error = _rate(some)
+        rows.append(Row(f"cells: {what} ({len(some)})", f"{rate:.3f} ± {error:.3f}", "", "", None))
+    return rows
+
+
 def run(quick: bool) -> list[Row]:
     """All designs."""
     rows: list[Row] = []
@@ -375,13 +405,16 @@ def run(quick: bool) -> list[Row]:
         found = outcomes(name, 2 if quick else studies, SEED + 1_000 * number)
         note(f"{name}: {len(found.alarm)} studies")
         rows += figures(name, found)
-    return rows if quick else rows + groups(GROUPS, SEED + 900_000)
+    return rows if quick else rows + groups(GROUPS, SEED + 900_000) + cells(GROUPS, SEED + 950_000)
 
 
 def main() -> None:
     name, studies, seed = sys.argv[1], *map(int, sys.argv[2:4])
+    apart = {"groups": groups, "cells": cells}
     rows = (
-        groups(studies, seed) if name == "groups" else figures(name, outcomes(name, studies, seed))
+        apart[name](studies, seed)
+        if name in apart
+        else figures(name, outcomes(name, studies, seed))
     )
     for row in rows:
         print(row.what, row.figure, row.bar, row.met, sep="\t", flush=True)

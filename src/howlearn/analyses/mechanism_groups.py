@@ -110,11 +110,11 @@ def compare_mechanisms(
     names = [part.name for part in found[0].parts]
     names = [n for n in names if all(n in {p.name for p in each.parts} for each in found)]
     drawn = [_Drawn.of(each, names, seed, g) for g, each in enumerate(found)]
-    rows = []
+    rows, sizes = [], {}
     for name, each in zip(who.names, found, strict=True):
         kept = each.mechanisms.filter(pl.col("mechanism").is_in(names))
-        rows += [(name, each.about["learners"], *row) for row in kept.rows()]
-    sizes = {name: each.about["learners"] for name, each in zip(who.names, found, strict=True)}
+        sizes[name] = each.learners["learner"].n_unique()
+        rows += [(name, sizes[name], *row) for row in kept.rows()]
     return MechanismComparison(
         of("mechanism-groups", "compare-mechanisms").of_rows(rows),
         _differences(drawn, names, who.names, found[0]),

@@ -81,7 +81,8 @@ class Mechanisms(Analysis):
         if n < PEOPLE or trials < TRIALS:
             told.append(
                 f"With fewer than {PEOPLE} learners or {TRIALS} trials only mechanisms that nearly "
-                "everybody shows can be found; that one was not found says little."
+                "everybody shows can be found; that one was not found, or not seen to be missing, "
+                "says little."
             )
         short = [part.name for part in self.parts if trials < part.from_trials]
         if short:
@@ -135,7 +136,7 @@ class Mechanisms(Analysis):
         name = row["mechanism"]
         if row["withheld"]:
             return f"{name}: withheld. {row['withheld']}"
-        words = {part.name: part.in_words or part.title for part in self.parts}
+        words = {part.name: part.in_words or f"show that {part.title}" for part in self.parts}
         what = words.get(name, "learn as a gradient bandit, not by a delta rule")
         told = (
             f"{row['share']:z.0%} of people (95% interval {row['lower']:z.0%} to "
