@@ -5,9 +5,9 @@ A part is missing if it is found beside those that are listed, as any of them is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, count
 
 from howlearn.analyses.mechanism_jumps import Jumps
 from howlearn.analyses.mechanism_space import Space, data_of, why_not
@@ -15,6 +15,7 @@ from howlearn.analyses.mechanism_tables import FOUND, Draws, Tops, ends
 from howlearn.core.partition import Partition
 from howlearn.core.study import Study
 from howlearn.core.text import listed
+from howlearn.fitting.settings import feature_names
 from howlearn.models.adjustments import Part
 from howlearn.models.mechanism_parts import Generalisation, OtherCells, known_mechanisms
 
@@ -59,10 +60,10 @@ def unlisted(study: Study, space: Space, told: dict[str, bool]) -> tuple[type[Pa
 
 def other_cells(study: Study, cells: Partition | None) -> list[tuple[type[Part], Partition]]:
     """Other ways to take contexts together: by features that they share, all, or none."""
-    features = study.features
-    names = list(features[study.contexts[0]]) if features else []
-    some = [each for k in (1, 2) for each in combinations(names[:MOST_FEATURES], k)]
-    ways = {f"cells by {listed(each)}": Partition.by(features, each) for each in some}
+    names = feature_names(study.contexts, study.features)[:MOST_FEATURES]
+    known = {context: study.features[context] for context in study.contexts if names}
+    some = [each for k in (1, 2) for each in combinations(names, k)]
+    ways = {f"cells by {listed(each)}": Partition.by(known, each) for each in some}
     ways["one cell for all contexts"] = Partition.all(study.contexts)
     ways["one cell per context"] = Partition.each(study.contexts)
     seen = {_as_sets(Partition.each(study.contexts) if cells is None else cells)}
@@ -79,14 +80,17 @@ def _as_sets(partition: Partition) -> frozenset[frozenset[str]]:
 
 
 def missing(
-    tables: Tops, draws: Draws, parts: Sequence[type[Part]], study: Study, cells: Partition | None
-) -> list[Missing]:
+    tables: Tops, draws: Draws, parts: Sequence[type[Part]], study: Study, cells: Partition | None,
+    step: Callable[[float], None] = lambda share: None,
+) -> list[Missing]:  # fmt: skip
     """The parts that are surest to be missing, first; cells before all, since they hold parts."""
 
     def tried(part: type[Part], instead: Sequence[str], way: Partition | None = None) -> Missing:
         data = None if way is None else data_of(study, way)
+        step(next(done) / (len(ways) + len(parts)))
         return Missing(part, *ends(tables.shares_with(part, draws, instead, data)), len(study))
 
+    done = count()
     # Jumps have one way to see the trials
     ways = [] if isinstance(tables, Jumps) else other_cells(study, cells)
     of_cells = [tried(part, (CARRIES,), way) for part, way in ways]

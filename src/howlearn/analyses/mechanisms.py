@@ -167,15 +167,17 @@ class Work:
             if progress:
                 progress(int(100 * share), 100)
 
-        tables = self.tables(seed, threads, store, lambda share: step(0.7 * share))
+        tables = self.tables(seed, threads, store, lambda share: step(0.5 * share))
         if kept is not None:
             kept.append(tables)
         draws = tables.sampled(self.together, seed)
-        step(0.8)
+        step(0.6)
         lacks: list[Missing] = []
         if tests:
             others = unlisted(self.study, self.space, told_by(self.study, self.cells))
-            lacks = missing(tables, draws, others, self.study, self.cells)
+            lacks = missing(
+                tables, draws, others, self.study, self.cells, lambda share: step(0.6 + 0.4 * share)
+            )
         step(1.0)
         return self.told(draws, lacks)
 
