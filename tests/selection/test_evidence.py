@@ -177,21 +177,22 @@ def test_the_evidence_of_a_coin_is_exact(study):
 
 
 def test_laplace_of_a_normal_is_exact():
-    def value(u):
-        return -0.5 * ((u[0] - 3) / 0.1) ** 2 - 0.5 * ((u[1] - 2 - 0.5 * (u[0] - 3)) / 0.2) ** 2
+    def values(u):
+        x, y = u.T
+        return -0.5 * ((x - 3) / 0.1) ** 2 - 0.5 * ((y - 2 - 0.5 * (x - 3)) / 0.2) ** 2
 
-    found = log_volume(value, np.array([3.0, 2.0]), np.array([6.0, 5.0]))
+    found = log_volume(values, np.array([3.0, 2.0]), np.array([6.0, 5.0]))
     assert found == pytest.approx(np.log(2 * np.pi * 0.1 * 0.2 / 30.0), abs=1e-6)
 
 
 def test_laplace_at_a_bound_counts_the_slope():
-    found = log_volume(lambda u: -50.0 * u[0], np.array([0.0]), np.array([2.0]))
+    found = log_volume(lambda u: -50.0 * u[:, 0], np.array([0.0]), np.array([2.0]))
     assert found == pytest.approx(np.log(1 / 50.0 / 2.0), abs=1e-3)
 
 
 def test_what_says_nothing_has_the_whole_range():
-    assert log_volume(lambda u: 0.0, np.array([1.0]), np.array([2.0])) == 0.0
-    assert log_volume(lambda u: 0.0, np.array([0.0]), np.array([2.0])) == 0.0
+    assert log_volume(lambda u: np.zeros(len(u)), np.array([1.0]), np.array([2.0])) == 0.0
+    assert log_volume(lambda u: np.zeros(len(u)), np.array([0.0]), np.array([2.0])) == 0.0
 
 
 def test_a_model_without_a_grid_competes_by_laplace():

@@ -147,6 +147,12 @@ def whole() -> ModuleType:
     return _load("whole", _source("numeric") + _source("frame") + _source("whole"), "*")
 
 
+@cache
+def lanes(name: str) -> ModuleType:
+    """``likelihoods`` of a model that has a kernel, for many points at once."""
+    return _load(name, _source("numeric") + _source(name), "*")
+
+
 _steps: dict[str, ModuleType] = {}
 
 

@@ -88,10 +88,16 @@ class Space:
         """The upper bounds in u; the lower ones are 0."""
         return np.array([parameter.end for parameter in self.parameters])
 
+    @cached_property
+    def bounds(self) -> Floats:
+        """Lower and upper bounds and scales: [3, parameter]."""
+        return np.array([(p.lower, p.upper, p.scale) for p in self.parameters]).reshape(-1, 3).T
+
     def at(self, u: Floats) -> Floats:
-        """Parameters [problem, parameter] from u."""
-        columns = [p.at(u[:, d]) for d, p in enumerate(self.parameters)]
-        return np.stack(columns, axis=1) if columns else np.empty_like(u)
+        """Parameters [problem, parameter] from u, as ``Parameter.at`` gives each."""
+        lower, upper, scale = self.bounds
+        value = lower + scale * np.sinh(u)
+        return np.where(u <= 0.0, lower, np.where(u >= self.ends, upper, value))
 
     def u(self, x: Floats) -> Floats:
         """From parameters to u."""
@@ -126,6 +132,12 @@ class Whole(Space):
     def smooth(self) -> bool:
         """Whether few starts suffice: the model says so, and nothing is adjusted."""
         return bool(getattr(self.first, "smooth", False)) and not self.adjustments
+
+    @property
+    def kernel(self) -> str:
+        """The loops of its own that a model has, where all cells share its parameters."""
+        plain = not self.adjustments and bool((self.index == np.arange(self.index.shape[1])).all())
+        return getattr(self.first, "kernel", "") if plain else ""
 
 
 class Told:
@@ -193,8 +205,9 @@ class RecordLikelihood:
         self.whole, self.setting, self.records = whole, setting, records
         self.told = told(whole, setting)
         self.offsets, self.log_options = records.offsets, records.log_options
+        self.kernel = whole.kernel if len(records.load) else ""
         given = getattr(whole.first, "gradient", None) is not None
-        self.analytic = given and not whole.adjustments
+        self.analytic = bool(self.kernel) or (given and not whole.adjustments)
 
     def at(self, learner: Ints, x: Floats, marks: Ints) -> Floats:
         """Log-likelihoods [problem, mark] of the trials before each mark, at parameters x."""
@@ -229,9 +242,9 @@ class RecordLikelihood:
         out = np.empty((len(u), u.shape[1] + len(whole.held)))
         value = self._passed(learner, whole.at(u), mark[:, None], out)[:, 0]
         out = out[:, : u.shape[1]]
-        slopes = [p.slope(u[:, d]) for d, p in enumerate(whole.parameters)]
         value = np.where(np.isnan(value), -np.inf, value)
-        return value, np.nan_to_num(out, posinf=0.0, neginf=0.0) * np.stack(slopes, axis=1)
+        slopes = whole.bounds[2] * np.cosh(u)  # of each parameter in u
+        return value, np.nan_to_num(out, posinf=0.0, neginf=0.0) * slopes
 
     def _shifted(self, learner: Ints, u: Floats, to: Floats, mark: Ints) -> Floats:
         """Likelihoods with one parameter after the other moved to where ``to`` says."""
@@ -244,12 +257,17 @@ class RecordLikelihood:
     def _passed(self, learner: Ints, x: Floats, marks: Ints, slopes: Floats) -> Floats:
         out, marks = np.empty(marks.shape), np.ascontiguousarray(marks, np.int64)
         given = (self.offsets, learner, self.whole.full(x), marks)
-        self.told.module.likelihoods(*self.trials, *given, out, slopes)
+        module = compiled.lanes(self.kernel) if self.kernel else self.told.module
+        module.likelihoods(*self.trials, *given, out, slopes)
         return out
 
     @cached_property
     def trials(self) -> tuple[Any, ...]:
-        return self.told.of(self.records)
+        if not self.kernel:
+            return self.told.of(self.records)
+        context, action, reward, flags, _, _, load, _, offered = self.records.columns
+        sizes, rewards = (len(self.whole.index), self.setting.n_actions), self.setting.rewards
+        return (sizes, rewards, self.whole.cell_of, context, action, reward, flags, load, offered)
 
 
 def replay(

@@ -88,6 +88,7 @@ class Model:
     update: ClassVar[Callable[..., None]]
     observe: Any = None
     gradient: Any = None
+    kernel: ClassVar[str] = ""  # of howlearn.engine.kernels: likelihoods and slopes, in one
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -17,13 +17,13 @@ BETA = 25.0  # of both policies, as the authors fix it
 
 
 class WorkingMemoryState(NamedTuple):
-    """What is known in a block; the tables with their derivatives, for the gradient.
+    """What is known in a block.
 
     Memory is kept as it was when the cell was last met: since then all of it has faded alike.
     """
 
-    slow: NDArray[np.float64]  # [3, cell, action]: values, and in alpha, in b_slow
-    memory: NDArray[np.float64]  # [3, cell, action]: above 1/A, and in phi, in b_memory
+    slow: NDArray[np.float64]  # [cell, action]: values
+    memory: NDArray[np.float64]  # [cell, action]: above 1/A
     met: NDArray[np.int64]  # [cell]: the trial at which it was last met
     now: NDArray[np.int64]  # [2]: trials in this block; the last choice, −1: none yet
     ends: NDArray[np.float64]  # of the rewards: lowest, highest
@@ -46,41 +46,9 @@ def weigh(values, scale, last, shown, theta, out):
 
 
 @callable_when_compiled
-def weigh_both(state, shown, theta):
-    """The policies of memory and of slow values, into the state's room; how memory has faded."""
-    c, last = shown.cell, state.now[1]
-    left, d_left = faded(theta.phi, state.now[0] - state.met[c])
-    weigh(state.memory[0, c], left, last, shown, theta, state.room[0])
-    weigh(state.slow[0, c], 1.0, last, shown, theta, state.room[1])
-    return left, d_left
-
-
-@callable_when_compiled
-def policy_slopes(weights, table, scale, d_scale, last, action, out):
-    """The softmax of an action without ε, and its derivatives in κ and two parameters, in out.
-
-    The second derivative is in what moves ``scale``, too.
-    """
-    n, kappa, one, other = table.shape[1], 0.0, 0.0, 0.0
-    for a in range(n):
-        kappa += weights[a] if a == last else 0.0
-        one += weights[a] * (scale * table[1, a] + d_scale * table[0, a])
-        other += weights[a] * scale * table[2, a]
-    total, p = weights[n], weights[action] / weights[n]
-    mine = scale * table[1, action] + d_scale * table[0, action]
-    out[0] = BETA * p * ((1.0 if action == last else 0.0) - kappa / total)
-    out[1] = BETA * p * (mine - one / total)
-    out[2] = BETA * p * (scale * table[2, action] - other / total)
-    return p
-
-
-@callable_when_compiled
 def faded(phi, trials):
-    """What remains of memory after a number of trials, and the derivative in φ."""
-    if trials == 0:
-        return 1.0, 0.0
-    rest = (1.0 - phi) ** (trials - 1)
-    return (1.0 - phi) * rest, -trials * rest
+    """What remains of memory after a number of trials."""
+    return (1.0 - phi) ** trials
 
 
 @callable_when_compiled
@@ -111,6 +79,7 @@ class RLWM(Model):
     latents = ("value(action)", "memory(action)", "memory_weight")
     needs = frozenset({"load"})
     cells = "shared"
+    kernel = "working_memory"
     after_loss: ClassVar[float] = 0.0  # what a loss teaches the slow values
 
     parameters = (
@@ -129,9 +98,8 @@ class RLWM(Model):
 
     @staticmethod
     def start(world):
-        shape = (3, world.n_cells, world.n_actions)
-        slow, memory = np.zeros(shape), np.zeros(shape)
-        slow[0] = 1.0 / world.n_actions
+        shape = (world.n_cells, world.n_actions)
+        slow, memory = np.full(shape, 1.0 / world.n_actions), np.zeros(shape)
         ends = np.array([world.lowest, world.highest])
         met, now = np.zeros(world.n_cells, np.int64), np.array([0, -1])
         room = np.zeros((2, world.n_actions + 1))
@@ -140,7 +108,10 @@ class RLWM(Model):
     @staticmethod
     def log_policy(state, shown, theta, out):
         w, room, n = memory_weight(shown.load, theta), state.room, len(out)
-        weigh_both(state, shown, theta)
+        c, last = shown.cell, state.now[1]
+        left = faded(theta.phi, state.now[0] - state.met[c])
+        weigh(state.memory[c], left, last, shown, theta, room[0])
+        weigh(state.slow[c], 1.0, last, shown, theta, room[1])
         for a in range(n):
             if not shown.offered[a]:
                 out[a] = -np.inf
@@ -152,59 +123,26 @@ class RLWM(Model):
     @staticmethod
     def update(state, trial, theta):
         slow, memory, met, now, ends, _ = state
-        c, a, even = trial.cell, trial.action, 1.0 / slow.shape[2]
+        c, a, even = trial.cell, trial.action, 1.0 / slow.shape[1]
         r = (trial.reward - ends[0]) / (ends[1] - ends[0])
         now[0] += 1
-        left, d_left = faded(theta.phi, now[0] - met[c])
-        for k in range(memory.shape[2]):
-            memory[1, c, k] = left * memory[1, c, k] + d_left * memory[0, c, k]
-            memory[2, c, k] *= left
-            memory[0, c, k] *= left
+        left = faded(theta.phi, now[0] - met[c])
+        for k in range(memory.shape[1]):
+            memory[c, k] *= left
         met[c] = now[0]
         won = r >= 0.5
-        rate, error = 1.0 if won else theta.b_memory, r - even - memory[0, c, a]
-        memory[1, c, a] *= 1.0 - rate
-        memory[2, c, a] = (1.0 - rate) * memory[2, c, a] + (0.0 if won else error)
-        memory[0, c, a] += rate * error
-        share = 1.0 if won else theta.b_slow
-        error = r + (1.0 - r) * theta.after_loss - slow[0, c, a]
-        keep = 1.0 - share * theta.alpha
-        slow[1, c, a] = keep * slow[1, c, a] + share * error
-        slow[2, c, a] = keep * slow[2, c, a] + (0.0 if won else theta.alpha * error)
-        slow[0, c, a] += share * theta.alpha * error
+        memory[c, a] += (1.0 if won else theta.b_memory) * (r - even - memory[c, a])
+        rate = theta.alpha if won else theta.b_slow * theta.alpha
+        slow[c, a] += rate * (r + (1.0 - r) * theta.after_loss - slow[c, a])
         now[1] = a
 
     @staticmethod
     def observe(state, trial, theta, out):
-        n, c = state.slow.shape[2], trial.cell
-        left, _ = faded(theta.phi, state.now[0] - state.met[c])
-        out[:n] = state.slow[0, c]
-        out[n:-1] = 1.0 / n + left * state.memory[0, c]
+        n, c = state.slow.shape[1], trial.cell
+        left = faded(theta.phi, state.now[0] - state.met[c])
+        out[:n] = state.slow[c]
+        out[n:-1] = 1.0 / n + left * state.memory[c]
         out[-1] = memory_weight(trial.load, theta)
-
-    @staticmethod
-    def gradient(state, shown, theta, action, out):
-        w, c, last = memory_weight(shown.load, theta), shown.cell, state.now[1]
-        left, d_left = weigh_both(state, shown, theta)
-        engaged = 1.0 - theta.epsilon
-        # κ, φ and b_memory; κ, α and b_slow: places that are filled below
-        fast = policy_slopes(state.room[0], state.memory[:, c], left, d_left, last, action, out)
-        kappa, phi, b_memory = w * out[0], w * out[1], w * out[2]
-        slow = policy_slopes(state.room[1], state.slow[:, c], 1.0, 0.0, last, action, out)
-        kappa, alpha, b_slow = kappa + (1.0 - w) * out[0], (1.0 - w) * out[1], (1.0 - w) * out[2]
-        mixed = w * fast + (1.0 - w) * slow
-        p = theta.epsilon / shown.n_offered + engaged * mixed
-        held = min(1.0, theta.capacity / shown.load)
-        out[0] = engaged * alpha / p
-        out[1] = engaged * kappa / p
-        out[2] = engaged * held * (fast - slow) / p
-        out[3] = engaged * phi / p
-        out[4] = (1.0 / shown.n_offered - mixed) / p
-        out[5] = engaged * b_memory / p
-        out[6] = engaged * b_slow / p
-        full = theta.capacity >= shown.load
-        out[7] = 0.0 if full else engaged * theta.rho / shown.load * (fast - slow) / p
-        out[8] = 0.0  # what a loss teaches is held
 
 
 @dataclass(frozen=True, repr=False)

@@ -86,18 +86,17 @@ def _laplace(fits: Fits, name: str) -> Floats:
     out = part.log_likelihood[:, j].copy()
     for i in np.flatnonzero(np.isfinite(out)).tolist():
         one = study.part(i, i + 1)
-        records, scored = records_of(one), one.scored
 
-        def value(u: Floats) -> float:
-            theta = np.array([float(p.at(v)) for p, v in zip(advisor.parameters, u, strict=True)])
-            found = float(advisor.chosen(records, theta)[scored].sum())  # noqa: B023
-            return found if np.isfinite(found) else -1e300
+        def values(u: Floats) -> Floats:
+            theta = np.stack([p.at(u[:, d]) for d, p in enumerate(advisor.parameters)], axis=1)
+            found = advisor.log_likelihoods(one, np.zeros(len(u), np.int64), theta)  # noqa: B023
+            return np.where(np.isfinite(found), found, -1e300)
 
         best = [
             float(p.u(np.array([v]))[0])
             for p, v in zip(advisor.parameters, part.theta[i, j], strict=True)
         ]
-        out[i] += log_volume(value, np.array(best), ends)
+        out[i] += log_volume(values, np.array(best), ends)
     return out
 
 
@@ -164,10 +163,12 @@ def _laplace_of_odds(times: Floats, of_set: Floats, offers: Bools) -> float:
     return float(lgamma(k) + value + 0.5 * (k - 1) * np.log(2 * np.pi) - 0.5 * log_det)
 
 
-def log_volume(value: Callable[[Floats], float], best: Floats, ends: Floats) -> float:
+def log_volume(values: Callable[[Floats], Floats], best: Floats, ends: Floats) -> float:
     """log of ∫ exp(ℓ(u) − ℓ(best)) du / Π ends, by Laplace's approximation around ``best``.
 
-    >>> f = lambda u: -0.5 * ((u[0] - 3.0) / 0.1) ** 2
+    ``values`` are those of ℓ at u[point].
+
+    >>> f = lambda u: -0.5 * ((u[:, 0] - 3.0) / 0.1) ** 2
     >>> round(log_volume(f, np.array([3.0]), np.array([6.0])), 4)
     -3.1754
     >>> round(float(np.log(0.1 * np.sqrt(2 * np.pi) / 6.0)), 4)
@@ -177,53 +178,34 @@ def log_volume(value: Callable[[Floats], float], best: Floats, ends: Floats) -> 
     if d == 0:
         return 0.0
     steps = STEP * ends
-    top = value(best)
-    total = 0.0
-    free = []
-    for k in range(d):
-        at_lower, at_upper = best[k] < EDGE * ends[k], best[k] > (1 - EDGE) * ends[k]
-        if not (at_lower or at_upper):
-            free.append(k)
-            continue
-        inward = best.copy()
-        inward[k] += steps[k] if at_lower else -steps[k]
-        slope = max((top - value(inward)) / steps[k], 0.0)
-        # ∫ exp(−slope·x) dx from 0 to the other end, over that end
-        x = slope * ends[k]
-        total += np.log(-np.expm1(-x) / x) if x > 1e-9 else 0.0
-    return total + _inner(value, best, ends, steps, free, top)
-
-
-def _inner(
-    value: Callable[[Floats], float],
-    best: Floats,
-    ends: Floats,
-    steps: Floats,
-    free: list[int],
-    top: float,
-) -> float:
-    """Of the parameters inside their bounds: a normal no wider than their ranges."""
-    if not free:
-        return 0.0
-    n = len(free)
+    at_lower, at_upper = best < EDGE * ends, best > (1 - EDGE) * ends
+    bound, free = np.flatnonzero(at_lower | at_upper), np.flatnonzero(~(at_lower | at_upper))
+    inward = best + np.diag(np.where(at_lower, steps, -steps))[bound]
     # Steps stay inside the bounds: the centre is moved, and a normal has the same curvature there.
-    centre = np.clip(best, steps, ends - steps)
-    middle = value(centre) if not np.array_equal(centre, best) else top
+    centre, axes = np.clip(best, steps, ends - steps), np.diag(steps)[free]
+    pairs = [(a, b) for a in range(len(free)) for b in range(a)]
+    moves = [sign * axis for axis in axes for sign in (1, -1)]
+    moves += [s * axes[a] + t * axes[b] for a, b in pairs for s in (1, -1) for t in (1, -1)]
+    points = [best[None], inward, centre[None], centre + np.reshape(moves, (-1, d))]
+    found = values(np.concatenate(points))
+    top, within, (middle, *around) = found[0], found[1 : 1 + len(bound)], found[1 + len(bound) :]
+    # ∫ exp(−slope·x) dx from 0 to the other end, over that end
+    x = np.maximum((top - within) / steps[bound], 0.0) * ends[bound]
+    x = x[x > 1e-9]
+    total = float(np.log(-np.expm1(-x) / x).sum())
+    return total + _inner(len(free), pairs, middle, np.array(around))
 
-    def moved(*changes: tuple[int, float]) -> float:
-        point = centre.copy()
-        for k, sign in changes:
-            point[k] += sign * steps[k]
-        return value(point)
 
-    hessian = np.empty((n, n))
-    for a, i in enumerate(free):
-        hessian[a, a] = moved((i, 1.0)) + moved((i, -1.0)) - 2.0 * middle
-        for b in range(a):
-            k = free[b]
-            plus = moved((i, 1.0), (k, 1.0)) + moved((i, -1.0), (k, -1.0))
-            minus = moved((i, 1.0), (k, -1.0)) + moved((i, -1.0), (k, 1.0))
-            hessian[a, b] = hessian[b, a] = (plus - minus) / 4.0
+def _inner(n: int, pairs: Sequence[tuple[int, int]], middle: float, around: Floats) -> float:
+    """Of n parameters inside their bounds: a normal no wider than their ranges.
+
+    ``around`` are values a step up and down along each, then up and down along both of each pair.
+    """
+    hessian = np.diag(around[0 : 2 * n : 2] + around[1 : 2 * n : 2] - 2.0 * middle)
+    for (a, b), (up, across, back, down) in zip(
+        pairs, around[2 * n :].reshape(-1, 4), strict=True
+    ):
+        hessian[a, b] = hessian[b, a] = (up + down - across - back) / 4.0
     # In units of the ranges: no direction is wider than the box, and a flat one is as wide.
     curvature, _ = np.linalg.eigh(-hessian / STEP**2)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -39,7 +39,7 @@ LN2_HIGH = 6.93147180369123816490e-01
 LN2_LOW = 1.90821492927058770002e-10
 ROUND = 6755399441055744.0  # 1.5 · 2⁵²: adding it rounds to an integer kept in the low bits
 SCORED, LEARNED, RESET = 1, 2, 4  # bits of a trial's flags
-LANES = 8  # points in the lanes of a probe
+LANES = 8  # points at which trials are gone through together
 
 
 @intrinsic
@@ -139,3 +139,15 @@ def log(x):
 def log_of_product(mantissa, exponent):
     """The log of a product whose power of two was moved into a counter."""
     return math.log(mantissa) + exponent * LN2
+
+
+@njit(**BARE)
+def n_together(p, learner, marks):
+    """How many problems from p on are about the same trials."""
+    n = 1
+    while n < LANES and p + n < len(learner) and learner[p + n] == learner[p]:
+        for j in range(marks.shape[1]):
+            if marks[p + n, j] != marks[p, j]:
+                return n
+        n += 1
+    return n

@@ -44,15 +44,21 @@ from howlearn.engine.kernels.frame import (
     hold,
     put,
 )
-from howlearn.engine.kernels.numeric import BARE, CACHED, LEARNED, RESET, SCORED
+from howlearn.engine.kernels.numeric import (
+    BARE,
+    CACHED,
+    LANES,
+    LEARNED,
+    RESET,
+    SCORED,
+    n_together,
+)
 
 # What is the same for all learners comes first: the addresses of the parts' steps; a frame; the
 # parts' own words; the start state; the places of each cell's parameters and of the adjustments',
 # whether those of all cells are the same; whether the start state depends on them; the rewards for
 # wrong and right; the right answers; the cell of every context (−1: none). Then come the trials:
 # context, action, reward, flags, ends, duration, load.
-
-POINTS = 8  # parameters at which one learner's trials are gone through together
 
 
 @njit(**BARE)
@@ -156,18 +162,6 @@ def add_slopes(steps, frame, own, index, cell, action, log_p, each, out):
 
 
 @njit(**BARE)
-def n_together(p, learner, marks):
-    """How many problems from p on are about the same trials."""
-    n = 1
-    while n < POINTS and p + n < len(learner) and learner[p + n] == learner[p]:
-        for j in range(marks.shape[1]):
-            if marks[p + n, j] != marks[p, j]:
-                return n
-        n += 1
-    return n
-
-
-@njit(**BARE)
 def passes(
     steps, frame, own, block, state, log_p, each, total, index, edges, same, again, told, answers,
     cell_of, context, action, reward, flags, ends, duration, load,
@@ -233,13 +227,13 @@ def likelihoods(
 
     Marks ascend. With ``slopes`` there is one mark; they are the gradient, as the model gives it.
     """
-    frame, own = frame_.copy(), np.empty((POINTS, *own_.shape), np.int64)
-    for i in range(POINTS):  # own[:] = own_ would compile a message on shapes, for two seconds
+    frame, own = frame_.copy(), np.empty((LANES, *own_.shape), np.int64)
+    for i in range(LANES):  # own[:] = own_ would compile a message on shapes, for two seconds
         for part in range(own_.shape[0]):
             for k in range(own_.shape[1]):
                 own[i, part, k] = own_[part, k]
-    state, total = np.empty((POINTS, len(block)), np.int64), np.empty(POINTS)
-    log_p, each = np.empty((POINTS, frame[N_ACTIONS])), np.empty((POINTS, index.shape[1]))
+    state, total = np.empty((LANES, len(block)), np.int64), np.empty(LANES)
+    log_p, each = np.empty((LANES, frame[N_ACTIONS])), np.empty((LANES, index.shape[1]))
     placed(frame, own, state, log_p)
     frame[EACH] = each.ctypes.data
     frame[N_EACH] = index.shape[1]
