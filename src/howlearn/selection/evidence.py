@@ -15,7 +15,6 @@ from howlearn.core.text import listed
 from howlearn.fitting.counts import Choices, comparable, counts_upto, log_likelihood, luce
 from howlearn.fitting.fits import ALL, Fits
 from howlearn.fitting.replay import advisor_for
-from howlearn.fitting.settings import records_of
 from howlearn.fitting.ways import way_of
 from howlearn.models.model import Model
 from howlearn.selection.clouds import Cloud, Likelihood, log_evidence_of_cloud
@@ -202,9 +201,7 @@ def _inner(n: int, pairs: Sequence[tuple[int, int]], middle: float, around: Floa
     ``around`` are values a step up and down along each, then up and down along both of each pair.
     """
     hessian = np.diag(around[0 : 2 * n : 2] + around[1 : 2 * n : 2] - 2.0 * middle)
-    for (a, b), (up, across, back, down) in zip(
-        pairs, around[2 * n :].reshape(-1, 4), strict=True
-    ):
+    for (a, b), (up, across, back, down) in zip(pairs, around[2 * n :].reshape(-1, 4), strict=True):
         hessian[a, b] = hessian[b, a] = (up + down - across - back) / 4.0
     # In units of the ranges: no direction is wider than the box, and a flat one is as wide.
     curvature, _ = np.linalg.eigh(-hessian / STEP**2)

@@ -142,10 +142,10 @@ def log_of_product(mantissa, exponent):
 
 
 @njit(**BARE)
-def n_together(p, learner, marks):
+def n_together(p, learner, marks, most):
     """How many problems from p on are about the same trials."""
     n = 1
-    while n < LANES and p + n < len(learner) and learner[p + n] == learner[p]:
+    while n < most and p + n < len(learner) and learner[p + n] == learner[p]:
         for j in range(marks.shape[1]):
             if marks[p + n, j] != marks[p, j]:
                 return n

@@ -170,7 +170,7 @@ def passes(
     """What ``likelihoods`` does once there is room for it."""
     p = n = 0
     while p < len(learner):
-        n = n_together(p, learner, marks)
+        n = n_together(p, learner, marks, LANES)
         frame[N_POINTS] = n
         first, last = offsets[learner[p]], offsets[learner[p] + 1]
         x, slope = x_[p : p + n], slopes[p : p + n]

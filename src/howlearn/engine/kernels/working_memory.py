@@ -1,4 +1,4 @@
-"""Working memory beside slow learning, eight points of a learner at once, with slopes.
+"""Working memory beside slow learning, 16 points of a learner at once, with slopes.
 
 The model of ``howlearn.models.working_memory`` again, with the same numbers but for rounding. The
 probability of a choice k is 1/(1 + Σ exp(β·(x_a − x_k))) over the other actions, in both tables.
@@ -14,7 +14,6 @@ from numba import njit
 from howlearn.engine.kernels.numeric import (
     BARE,
     CACHED,
-    LANES,
     LEARNED,
     LN2,
     RESET,
@@ -26,10 +25,11 @@ from howlearn.engine.kernels.numeric import (
 )
 
 BETA = 25.0
+POINTS = 16  # twice as many lanes as usual: an exponential is waited for, not computed
 OFTEN = 8  # trials whose probabilities, each above 1e-24, are multiplied without underflow
 # Fields of an action's row in a cell: slow values and their slopes in alpha and b_slow; what memory
 # holds above 1/A, and its slopes in phi and b_memory.
-SLOW, SLOW_1, SLOW_2, MEMORY, MEMORY_1, MEMORY_2 = range(0, 6 * LANES, LANES)
+SLOW, SLOW_1, SLOW_2, MEMORY, MEMORY_1, MEMORY_2 = range(0, 6 * POINTS, POINTS)
 # Fields of what all cells share: parameters in their order; the weight of memory and its slope in
 # rho; how memory has faded and its slope in phi; sums over other actions; the product of
 # probabilities and its power of two; the slopes of the log-likelihood.
@@ -37,14 +37,14 @@ SLOW, SLOW_1, SLOW_2, MEMORY, MEMORY_1, MEMORY_2 = range(0, 6 * LANES, LANES)
     ALPHA, KAPPA, RHO, PHI, EPSILON, B_MEMORY, B_SLOW, CAPACITY, AFTER_LOSS, WEIGHT, HELD, LEFT,
     D_LEFT, BASE, FAST_ALL, FAST_0, FAST_1, FAST_2, SLOW_ALL, SLOW_0, D_SLOW_1, D_SLOW_2, PRODUCT,
     POWERS, SLOPES,
-) = range(0, 25 * LANES, LANES)  # fmt: skip
+) = range(0, 25 * POINTS, POINTS)  # fmt: skip
 FIELDS, SHARED, N_SLOPES = 6, 33, 8
 
 
 @njit(**BARE)
 def set_load(shared, load):
     """How much working memory has to say in a block of so many stimuli."""
-    lanes = len(shared) // SHARED  # LANES; a constant would be unrolled and then not vectorised
+    lanes = len(shared) // SHARED  # POINTS; a constant would be unrolled and then not vectorised
     for i in range(lanes):
         shared[HELD + i] = min(1.0, shared[CAPACITY + i] / load)
         shared[WEIGHT + i] = shared[RHO + i] * shared[HELD + i]
@@ -105,16 +105,14 @@ def count_choice(shared, n_offered, load, slopes):
             by_fast, by_slow = BETA * share * w * fast**2, BETA * share * (1.0 - w) * slow**2
             kappa = by_fast * shared[FAST_0 + i] + by_slow * shared[SLOW_0 + i]
             shared[SLOPES + i] -= by_slow * shared[D_SLOW_1 + i]
-            shared[SLOPES + LANES + i] -= kappa
-            shared[SLOPES + 2 * LANES + i] += share * shared[HELD + i] * (fast - slow)
-            shared[SLOPES + 3 * LANES + i] -= by_fast * shared[FAST_1 + i]
-            shared[SLOPES + 4 * LANES + i] += (1.0 / n_offered - mixed) / p
-            shared[SLOPES + 5 * LANES + i] -= by_fast * shared[FAST_2 + i]
-            shared[SLOPES + 6 * LANES + i] -= by_slow * shared[D_SLOW_2 + i]
+            shared[SLOPES + POINTS + i] -= kappa
+            shared[SLOPES + 2 * POINTS + i] += share * shared[HELD + i] * (fast - slow)
+            shared[SLOPES + 3 * POINTS + i] -= by_fast * shared[FAST_1 + i]
+            shared[SLOPES + 4 * POINTS + i] += (1.0 / n_offered - mixed) / p
+            shared[SLOPES + 5 * POINTS + i] -= by_fast * shared[FAST_2 + i]
+            shared[SLOPES + 6 * POINTS + i] -= by_slow * shared[D_SLOW_2 + i]
             some = 1.0 if shared[CAPACITY + i] < load else 0.0
-            shared[SLOPES + 7 * LANES + i] += (
-                some * share * shared[RHO + i] / load * (fast - slow)
-            )
+            shared[SLOPES + 7 * POINTS + i] += some * share * shared[RHO + i] / load * (fast - slow)
             shared[FAST_0 + i] = shared[FAST_1 + i] = shared[FAST_2 + i] = 0.0
             shared[SLOW_0 + i] = shared[D_SLOW_1 + i] = shared[D_SLOW_2 + i] = 0.0
 
@@ -130,41 +128,44 @@ def normalise(shared):
 
 
 @njit(**BARE)
-def forget(row, shared):
+def forget(row, shared, slopes):
     """One more trial's fading of memory."""
     lanes = len(shared) // SHARED
     for i in range(lanes):
         keep = 1.0 - shared[PHI + i]
-        left, d_left = keep * shared[LEFT + i], keep * shared[D_LEFT + i] - shared[LEFT + i]
-        row[MEMORY_1 + i] = left * row[MEMORY_1 + i] + d_left * row[MEMORY + i]
-        row[MEMORY_2 + i] *= left
+        left = keep * shared[LEFT + i]
+        if slopes:
+            d_left = keep * shared[D_LEFT + i] - shared[LEFT + i]
+            row[MEMORY_1 + i] = left * row[MEMORY_1 + i] + d_left * row[MEMORY + i]
+            row[MEMORY_2 + i] *= left
         row[MEMORY + i] *= left
 
 
 @njit(**BARE)
-def learn_chosen(row, shared, r, even):
+def learn_chosen(row, shared, r, even, slopes):
     """Both tables, after memory has faded."""
     lanes, lost = len(shared) // SHARED, 0.0 if r >= 0.5 else 1.0
     for i in range(lanes):
         rate, error = 1.0 - lost + lost * shared[B_MEMORY + i], r - even - row[MEMORY + i]
-        row[MEMORY_1 + i] *= 1.0 - rate
-        row[MEMORY_2 + i] = (1.0 - rate) * row[MEMORY_2 + i] + lost * error
         row[MEMORY + i] += rate * error
         share, alpha = 1.0 - lost + lost * shared[B_SLOW + i], shared[ALPHA + i]
-        error = r + (1.0 - r) * shared[AFTER_LOSS + i] - row[SLOW + i]
-        keep = 1.0 - share * alpha
-        row[SLOW_1 + i] = keep * row[SLOW_1 + i] + share * error
-        row[SLOW_2 + i] = keep * row[SLOW_2 + i] + lost * alpha * error
-        row[SLOW + i] += share * alpha * error
+        miss = r + (1.0 - r) * shared[AFTER_LOSS + i] - row[SLOW + i]
+        row[SLOW + i] += share * alpha * miss
+        if slopes:
+            keep = 1.0 - share * alpha
+            row[MEMORY_1 + i] *= 1.0 - rate
+            row[MEMORY_2 + i] = (1.0 - rate) * row[MEMORY_2 + i] + lost * error
+            row[SLOW_1 + i] = keep * row[SLOW_1 + i] + share * miss
+            row[SLOW_2 + i] = keep * row[SLOW_2 + i] + lost * alpha * miss
 
 
 @njit(**BARE)
 def begin(shared, x):
     """The parameters of all lanes, the last point in those that are left."""
     shared[:] = 0.0
-    for i in range(LANES):
+    for i in range(POINTS):
         for d in range(x.shape[1]):
-            shared[d * LANES + i] = x[min(i, len(x) - 1), d]
+            shared[d * POINTS + i] = x[min(i, len(x) - 1), d]
         shared[FAST_ALL + i] = shared[SLOW_ALL + i] = shared[PRODUCT + i] = 1.0
 
 
@@ -209,7 +210,7 @@ def go_through(
         cell = rows[c]
         if block[c] != n_blocks:
             block[c], met[c], cell[:] = n_blocks, now, 0.0
-            cell[:, SLOW : SLOW + LANES] = 1.0 / n_actions
+            cell[:, SLOW : SLOW + POINTS] = 1.0 / n_actions
         if load[t] != held:
             held = load[t]
             set_load(shared, held)
@@ -221,9 +222,9 @@ def go_through(
                 normalise(shared)
         if flags[t] & LEARNED:
             for a in range(n_actions):
-                forget(cell[a], shared)
+                forget(cell[a], shared, slopes)
             r = (reward[t] - rewards[0]) / (rewards[1] - rewards[0])
-            learn_chosen(cell[k], shared, r, 1.0 / n_actions)
+            learn_chosen(cell[k], shared, r, 1.0 / n_actions, slopes)
             now += 1
             met[c], before = now, k
     for rest in range(j, len(marks)):
@@ -236,11 +237,11 @@ def likelihoods(
     offsets, learner, x, marks, out, slopes,
 ):  # fmt: skip
     """As ``whole.likelihoods``; the sizes are the numbers of cells and of actions."""
-    rows, shared = np.empty((sizes[0], sizes[1], FIELDS * LANES)), np.empty(SHARED * LANES)
+    rows, shared = np.empty((sizes[0], sizes[1], FIELDS * POINTS)), np.empty(SHARED * POINTS)
     met, block = np.empty(sizes[0], np.int64), np.empty(sizes[0], np.int64)
     p = 0
     while p < len(learner):
-        n, who = n_together(p, learner, marks), learner[p]
+        n, who = n_together(p, learner, marks, POINTS), learner[p]
         begin(shared, x[p : p + n])
         go_through(
             offsets[who], offsets[who + 1], rows, shared, met, block, rewards, cell_of, context,
@@ -248,5 +249,5 @@ def likelihoods(
         )  # fmt: skip
         for i in range(n if len(slopes) else 0):
             for d in range(slopes.shape[1]):
-                slopes[p + i, d] = shared[SLOPES + d * LANES + i] if d < N_SLOPES else 0.0
+                slopes[p + i, d] = shared[SLOPES + d * POINTS + i] if d < N_SLOPES else 0.0
         p += n
