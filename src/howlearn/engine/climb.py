@@ -6,6 +6,7 @@ variables are those in which searches are even (u), from 0 to an upper bound.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -36,13 +37,20 @@ class Hill(Protocol):
 
 
 def climb(
-    hill: Hill, u: Floats, ends: Floats, enough: float = SHARP, together: int = 1, cuts: Cuts = ()
+    hill: Hill,
+    u: Floats,
+    ends: Floats,
+    enough: float = SHARP,
+    together: int = 1,
+    cuts: Cuts = (),
+    curvature: Curvature | None = None,
 ) -> tuple[Floats, Floats]:
     """From u[problem] upwards, within 0 and ``ends``; the tops and the values there.
 
     A climb ends where the next step would gain less than ``enough`` nats. Every ``together``
     problems in a row are climbs of one hill from different starts; a cut (round, n) lets only the n
-    highest of them go on from that round.
+    highest of them go on from that round. The ``curvature`` is what is
+    known of it, which is renewed.
 
     >>> class Parabola:
     ...     joint = False
@@ -59,7 +67,7 @@ def climb(
         return u, value
     slope = np.zeros_like(u)
     slope[active] = hill.slope(active, u[active], value[active])
-    curvature = _Curvature(n, ends)
+    curvature = curvature or Curvature.unknown(n, ends)
     still = np.zeros(n, np.int64)  # rounds without a rise worth the name
     lately = np.full((PATIENCE, n), -np.inf)  # values of the last rounds
     for r in range(ROUNDS):
@@ -152,16 +160,20 @@ def _search(
     return new, reached, known
 
 
-class _Curvature:
+@dataclass(frozen=True, eq=False)
+class Curvature:
     """What is known about the curvature at every problem's point."""
 
-    def __init__(self, n: int, ends: Floats) -> None:
-        self.ends, self.nothing = ends, np.diag(ends**2)
-        self.inverse = np.tile(self.nothing, (n, 1, 1))  # of minus the second derivative
-        self.fresh = np.ones(n, bool)  # nothing is known yet
+    ends: Floats
+    inverse: Floats  # [problem, parameter, parameter]: of minus the second derivative
+    fresh: Bools  # [problem]: nothing is known yet
+
+    @classmethod
+    def unknown(cls, n: int, ends: Floats) -> Curvature:
+        return cls(ends, np.tile(np.diag(ends**2), (n, 1, 1)), np.ones(n, bool))
 
     def forget(self, problem: Ints) -> None:
-        self.inverse[problem] = self.nothing
+        self.inverse[problem] = np.diag(self.ends**2)
         self.fresh[problem] = True
 
     def step(self, problem: Ints, at: Floats, slope: Floats) -> tuple[Floats, Floats]:

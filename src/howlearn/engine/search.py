@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.core.arrays import Bools, Floats, Ints
-from howlearn.engine.climb import ROUGH, SHARP, Cuts, climb
+from howlearn.engine.climb import ROUGH, SHARP, Curvature, Cuts, climb
 from howlearn.engine.layout import Statuses
 from howlearn.engine.whole import Space
 
@@ -174,20 +174,22 @@ def highest(
     agreement = np.full((n, m), np.nan)
     if d == 0 or not seen.any():
         return Tops(theta, status, agreement)
-    u, value = _searched(likelihood, marks, guesses, effort)
+    found = [_searched(likelihood, marks, guesses, effort)]
+    value = found[0][1]
     alone = _agreeing(value).sum(axis=2) == 1
     chance = -n_seen * likelihood.log_options
     doubtful = alone | (value.max(axis=2) < chance + AT_CHANCE)
     if (doubtful & seen).any():  # look again, elsewhere and more closely
         # Only those: a fit does not depend on what else was asked for.
         none = np.empty((n, m, 0, d))
-        more_u, more = _searched(likelihood, marks, none, effort, doubtful & seen)
-        u, value = np.concatenate([u, more_u], axis=2), np.concatenate([value, more], axis=2)
-    best = np.argmax(value, axis=2)[:, :, None]
-    top = np.take_along_axis(u, best[..., None], axis=2)[:, :, 0]
-    height = np.take_along_axis(value, best, axis=2)[:, :, 0]
+        found.append(_searched(likelihood, marks, none, effort, doubtful & seen))
+    u, value, inverse = (np.concatenate(each, axis=2) for each in zip(*found, strict=True))
+    best = np.argmax(value, axis=2)[:, :, None, None]
+    top = np.take_along_axis(u, best, axis=2).reshape(-1, d)
+    inverse = np.take_along_axis(inverse, best[..., None], axis=2).reshape(-1, d, d)
+    curvature = Curvature(whole.ends, inverse, np.zeros(n * m, bool))
     each = _Searches(likelihood, np.repeat(np.arange(n), m), marks.reshape(-1), rough=False)
-    top, height = climb(each, top.reshape(-1, d), whole.ends, SHARP)  # only the best must be sharp
+    top, height = climb(each, top, whole.ends, SHARP, curvature=curvature)  # the best must be sharp
     top, height = top.reshape(n, m, d), height.reshape(n, m)
     # Of the searches that were not given up on the way.
     finished = np.clip(np.isfinite(value).sum(axis=2), 1, effort.cuts[-1][1])
@@ -206,8 +208,8 @@ def _searched(
     guesses: Floats,
     effort: Effort,
     again: Bools | None = None,
-) -> tuple[Floats, Floats]:
-    """Screen, pick, climb: tops u[learner, mark, start, parameter] and their values.
+) -> tuple[Floats, Floats, Floats]:
+    """Screen, pick, climb: tops u[learner, mark, start, parameter], values, inverse curvatures.
 
     ``again``, [learner, mark], are searched for a second time, between the points of the first;
     the values of all others are then −∞.
@@ -232,10 +234,14 @@ def _searched(
     problems = _Searches(
         likelihood, np.repeat(rows // m, starts), np.repeat(marks[again], starts), rough=True
     )
-    top, height = climb(problems, start.reshape(-1, d), whole.ends, ROUGH, starts, effort.cuts)
+    flat = start.reshape(-1, d)
+    known = Curvature.unknown(len(flat), whole.ends)
+    top, height = climb(problems, flat, whole.ends, ROUGH, starts, effort.cuts, known)
     u, value = np.zeros((n, m, starts, d)), np.full((n, m, starts), -np.inf)
+    inverse = np.zeros((n, m, starts, d, d))
     u[again], value[again] = top.reshape(-1, starts, d), height.reshape(-1, starts)
-    return u, value
+    inverse[again] = known.inverse.reshape(-1, starts, d, d)
+    return u, value, inverse
 
 
 def _screen(likelihood: SearchedLikelihood, learners: Ints, marks: Ints, u: Floats) -> Floats:

@@ -14,6 +14,7 @@ from numba import njit
 from howlearn.engine.kernels.numeric import (
     BARE,
     CACHED,
+    LANES,
     LEARNED,
     LN2,
     RESET,
@@ -25,35 +26,34 @@ from howlearn.engine.kernels.numeric import (
 )
 
 BETA = 25.0
-POINTS = 16  # twice as many lanes as usual: an exponential is waited for, not computed
+POINTS = 16  # in lanes, or half as many: an exponential is waited for longer than computed
 OFTEN = 8  # trials whose probabilities, each above 1e-24, are multiplied without underflow
 # Fields of an action's row in a cell: slow values and their slopes in alpha and b_slow; what memory
 # holds above 1/A, and its slopes in phi and b_memory.
 SLOW, SLOW_1, SLOW_2, MEMORY, MEMORY_1, MEMORY_2 = range(0, 6 * POINTS, POINTS)
-# Fields of what all cells share: parameters in their order; the weight of memory and its slope in
-# rho; how memory has faded and its slope in phi; sums over other actions; the product of
-# probabilities and its power of two; the slopes of the log-likelihood.
+# Fields of what all cells share: parameters in their order; the weight of memory and its slopes in
+# rho and capacity; how memory has faded and its slope in phi; sums over other actions; the product
+# of probabilities and its power of two; the slopes of the log-likelihood.
 (
-    ALPHA, KAPPA, RHO, PHI, EPSILON, B_MEMORY, B_SLOW, CAPACITY, AFTER_LOSS, WEIGHT, HELD, LEFT,
-    D_LEFT, BASE, FAST_ALL, FAST_0, FAST_1, FAST_2, SLOW_ALL, SLOW_0, D_SLOW_1, D_SLOW_2, PRODUCT,
-    POWERS, SLOPES,
-) = range(0, 25 * POINTS, POINTS)  # fmt: skip
-FIELDS, SHARED, N_SLOPES = 6, 33, 8
+    ALPHA, KAPPA, RHO, PHI, EPSILON, B_MEMORY, B_SLOW, CAPACITY, AFTER_LOSS, WEIGHT, HELD, FREE,
+    LEFT, D_LEFT, BASE, FAST_ALL, FAST_0, FAST_1, FAST_2, SLOW_ALL, SLOW_0, D_SLOW_1, D_SLOW_2,
+    PRODUCT, POWERS, SLOPES,
+) = range(0, 26 * POINTS, POINTS)  # fmt: skip
+FIELDS, SHARED, N_SLOPES = 6, 34, 8
 
 
 @njit(**BARE)
-def set_load(shared, load):
+def set_load(shared, load, lanes):
     """How much working memory has to say in a block of so many stimuli."""
-    lanes = len(shared) // SHARED  # POINTS; a constant would be unrolled and then not vectorised
     for i in range(lanes):
         shared[HELD + i] = min(1.0, shared[CAPACITY + i] / load)
         shared[WEIGHT + i] = shared[RHO + i] * shared[HELD + i]
+        shared[FREE + i] = shared[RHO + i] / load if shared[CAPACITY + i] < load else 0.0
 
 
 @njit(**BARE)
-def fade(shared, trials):
+def fade(shared, trials, lanes):
     """What remains of memory after so many trials: powers by squaring."""
-    lanes = len(shared) // SHARED
     for i in range(lanes):
         shared[LEFT + i], shared[BASE + i] = 1.0, 1.0 - shared[PHI + i]
     left = trials - 1
@@ -69,9 +69,8 @@ def fade(shared, trials):
 
 
 @njit(**BARE)
-def compare(row, chosen, shared, stays, slopes):
+def compare(row, chosen, shared, stays, slopes, lanes):
     """Add an action that was not chosen to the sums."""
-    lanes = len(shared) // SHARED
     for i in range(lanes):
         push = stays * shared[KAPPA + i]
         apart, left = row[MEMORY + i] - chosen[MEMORY + i], shared[LEFT + i]
@@ -90,37 +89,36 @@ def compare(row, chosen, shared, stays, slopes):
 
 
 @njit(**BARE)
-def count_choice(shared, n_offered, load, slopes):
+def count_choice(shared, n_offered, slopes, lanes):
     """Multiply by the probability of the choice, add to its slopes; all sums are empty again."""
-    lanes = len(shared) // SHARED
+    even = 1.0 / n_offered
     for i in range(lanes):
         fast, slow = 1.0 / shared[FAST_ALL + i], 1.0 / shared[SLOW_ALL + i]
         w, engaged = shared[WEIGHT + i], 1.0 - shared[EPSILON + i]
         mixed = w * fast + (1.0 - w) * slow
-        p = shared[EPSILON + i] / n_offered + engaged * mixed
+        p = shared[EPSILON + i] * even + engaged * mixed
         shared[PRODUCT + i] *= p
         shared[FAST_ALL + i] = shared[SLOW_ALL + i] = 1.0
         if slopes:
-            share = engaged / p
+            inverse = 1.0 / p
+            share, apart = engaged * inverse, fast - slow
             by_fast, by_slow = BETA * share * w * fast**2, BETA * share * (1.0 - w) * slow**2
             kappa = by_fast * shared[FAST_0 + i] + by_slow * shared[SLOW_0 + i]
             shared[SLOPES + i] -= by_slow * shared[D_SLOW_1 + i]
             shared[SLOPES + POINTS + i] -= kappa
-            shared[SLOPES + 2 * POINTS + i] += share * shared[HELD + i] * (fast - slow)
+            shared[SLOPES + 2 * POINTS + i] += share * shared[HELD + i] * apart
             shared[SLOPES + 3 * POINTS + i] -= by_fast * shared[FAST_1 + i]
-            shared[SLOPES + 4 * POINTS + i] += (1.0 / n_offered - mixed) / p
+            shared[SLOPES + 4 * POINTS + i] += (even - mixed) * inverse
             shared[SLOPES + 5 * POINTS + i] -= by_fast * shared[FAST_2 + i]
             shared[SLOPES + 6 * POINTS + i] -= by_slow * shared[D_SLOW_2 + i]
-            some = 1.0 if shared[CAPACITY + i] < load else 0.0
-            shared[SLOPES + 7 * POINTS + i] += some * share * shared[RHO + i] / load * (fast - slow)
+            shared[SLOPES + 7 * POINTS + i] += share * shared[FREE + i] * apart
             shared[FAST_0 + i] = shared[FAST_1 + i] = shared[FAST_2 + i] = 0.0
             shared[SLOW_0 + i] = shared[D_SLOW_1 + i] = shared[D_SLOW_2 + i] = 0.0
 
 
 @njit(**BARE)
-def normalise(shared):
+def normalise(shared, lanes):
     """Move the product's power of two into a counter."""
-    lanes = len(shared) // SHARED
     for i in range(lanes):
         product = shared[PRODUCT + i]
         shared[POWERS + i] += exponent_of(product) + (product - product)  # NaN stays NaN
@@ -128,9 +126,8 @@ def normalise(shared):
 
 
 @njit(**BARE)
-def forget(row, shared, slopes):
+def forget(row, shared, slopes, lanes):
     """One more trial's fading of memory."""
-    lanes = len(shared) // SHARED
     for i in range(lanes):
         keep = 1.0 - shared[PHI + i]
         left = keep * shared[LEFT + i]
@@ -142,9 +139,9 @@ def forget(row, shared, slopes):
 
 
 @njit(**BARE)
-def learn_chosen(row, shared, r, even, slopes):
+def learn_chosen(row, shared, r, even, slopes, lanes):
     """Both tables, after memory has faded."""
-    lanes, lost = len(shared) // SHARED, 0.0 if r >= 0.5 else 1.0
+    lost = 0.0 if r >= 0.5 else 1.0
     for i in range(lanes):
         rate, error = 1.0 - lost + lost * shared[B_MEMORY + i], r - even - row[MEMORY + i]
         row[MEMORY + i] += rate * error
@@ -170,15 +167,15 @@ def begin(shared, x):
 
 
 @njit(**BARE)
-def scored(cell, shared, k, last, offered, t, load, slopes):
+def scored(cell, shared, k, last, offered, t, slopes, lanes):
     """A choice that counts."""
     n = 1
     for a in range(len(cell)):
         if a != k and (len(offered) == 0 or offered[t, a]):
             stays = (1.0 if a == last else 0.0) - (1.0 if k == last else 0.0)
-            compare(cell[a], cell[k], shared, stays, slopes)
+            compare(cell[a], cell[k], shared, stays, slopes, lanes)
             n += 1
-    count_choice(shared, n, load, slopes)
+    count_choice(shared, n, slopes, lanes)
 
 
 @njit(**BARE)
@@ -195,6 +192,7 @@ def go_through(
 ):  # fmt: skip
     """The trials of one learner; out[point, mark]. A cell starts when its block first shows it."""
     n_actions, n_blocks, j, now, before, held, count = rows.shape[1], 0, 0, 0, -1, 0.0, 0
+    lanes = LANES if len(out) <= LANES else POINTS
     block[:] = -1
     for t in range(first, last):
         while j < len(marks) and marks[j] <= t - first:
@@ -213,18 +211,18 @@ def go_through(
             cell[:, SLOW : SLOW + POINTS] = 1.0 / n_actions
         if load[t] != held:
             held = load[t]
-            set_load(shared, held)
-        fade(shared, now - met[c])
+            set_load(shared, held, lanes)
+        fade(shared, now - met[c], lanes)
         if flags[t] & SCORED:
-            scored(cell, shared, k, before, offered, t, held, slopes)
+            scored(cell, shared, k, before, offered, t, slopes, lanes)
             count += 1
             if count % OFTEN == 0:
-                normalise(shared)
+                normalise(shared, lanes)
         if flags[t] & LEARNED:
             for a in range(n_actions):
-                forget(cell[a], shared, slopes)
+                forget(cell[a], shared, slopes, lanes)
             r = (reward[t] - rewards[0]) / (rewards[1] - rewards[0])
-            learn_chosen(cell[k], shared, r, 1.0 / n_actions, slopes)
+            learn_chosen(cell[k], shared, r, 1.0 / n_actions, slopes, lanes)
             now += 1
             met[c], before = now, k
     for rest in range(j, len(marks)):
