@@ -78,8 +78,9 @@ def climb(
         lately[r % PATIENCE] = value
         at = u[active]
         g, step = curvature.step(active, at, slope[active])
-        promised = (step * g).sum(axis=1)
-        unknown = curvature.fresh[active] & (np.abs(g * ends) ** 2 > enough).any(axis=1)
+        with np.errstate(over="ignore"):  # a slope may be nearly vertical
+            promised = (step * g).sum(axis=1)
+            unknown = curvature.fresh[active] & (np.abs(g * ends) ** 2 > enough).any(axis=1)
         going = (promised > enough) | unknown | (promised < 0.0)
         going &= (still[active] < 2) & ~slow[active]
         active, at, g, step = active[going], at[going], g[going], step[going]
