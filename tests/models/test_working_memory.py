@@ -7,10 +7,8 @@ import polars as pl
 import pytest
 
 from howlearn.core.errors import DataError, HowlearnError
-from howlearn.engine.whole import RecordLikelihood
 from howlearn.fitting.fit import fit
 from howlearn.fitting.replay import log_probabilities
-from howlearn.fitting.settings import records_of, setting_of, whole_of
 from howlearn.models.working_memory import RLWM, WorkingMemoryHabit
 from howlearn.reading.read import read
 from howlearn.simulation.simulate import simulate
@@ -35,45 +33,6 @@ def test_log_likelihoods_of_real_learners(kind, shared_data):
         log_p = log_probabilities(study, i, kind(), THETA)
         found = log_p[np.arange(len(log_p)), study[i].action].sum()
         assert found == pytest.approx(expected, abs=1e-8)
-
-
-@pytest.mark.parametrize("kind", PUBLISHED)
-@pytest.mark.parametrize("rewards", [(0.0, 1.0), (0.2, 0.4, 0.9)])
-def test_lanes_give_what_the_model_says_and_its_slopes(kind, rewards):
-    study, n, points = blocks_of_a_design(rewards), 150, 11
-    whole = whole_of(kind(), study.contexts, study.actions, setting_of(study))
-    fast = RecordLikelihood(whole, setting_of(study), records_of(study))
-    plain = RecordLikelihood(whole, setting_of(study), records_of(study))
-    plain.kernel, plain.analytic = "", False
-    u = np.random.default_rng(3).uniform(0.02, 0.98, (2 * points, 8)) * whole.ends
-    learner = np.repeat([0, 1], points)
-    marks = np.tile([[0, 70, n]], (2 * points, 1))
-    x = whole.at(u)
-    x[[0, points]], x[[1, -1]] = [p.lower for p in whole.parameters], THETA
-    x[2, [3, 4]] = 1.0, 0.0  # all is forgotten at once, and nobody chooses at random
-    np.testing.assert_allclose(fast.at(learner, x, marks), plain.at(learner, x, marks), rtol=1e-11)
-    value, slope = fast.both(learner, u, marks[:, 1])
-    np.testing.assert_allclose(value, fast.value(learner, u, marks[:, 1]), rtol=1e-14)
-    differences = plain.slope(learner, u, marks[:, 1])
-    np.testing.assert_allclose(slope, differences, rtol=1e-5, atol=1e-5)
-
-
-def blocks_of_a_design(rewards: tuple[float, ...]):
-    """Two learners, blocks of 2 to 4 stimuli, sets on offer, trials that do not count or teach."""
-    rng, rows = np.random.default_rng(7), []
-    for who in "ab":
-        for block, load in enumerate((2, 4, 3)):
-            for t in range(50):
-                out = rng.integers(6)  # one of three actions is sometimes not there
-                offer = [a for k, a in enumerate("xyz") if k != out]
-                earned = float(rng.choice(rewards))
-                rows.append((who, f"{block}-{rng.integers(load)}", str(rng.choice(offer)), earned,
-                             load, block, "|".join(offer), t % 7 != 3, t % 5 != 1))  # fmt: skip
-    names = ["learner", "context", "action", "reward", "ns", "block", "offer", "counts", "teaches"]
-    return read(
-        pl.DataFrame(rows, schema=names, orient="row"), load="ns", reset_by="block",
-        offered="offer", scored="counts", learned="teaches",
-    )  # fmt: skip
 
 
 def frame(load: list, block: list) -> pl.DataFrame:

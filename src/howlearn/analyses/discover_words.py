@@ -159,13 +159,14 @@ def alike(found: Discovery, condition: str, criterion: str) -> str:
 
 
 def most_often(found: Discovery, condition: str, criterion: str) -> tuple[str, int, int, float]:
-    """The partition that is best most often, for how many of how many, and how probable the best
-    one is (median)."""
+    """The partition that is best most often, with its name if it has one, for how many of how
+    many, and how probable the best one is (median)."""
     best = _of(found, found.partitions.filter(rank=1), condition, criterion)
-    counts = best.group_by("partition", maintain_order=True).len()
-    first = counts.sort("len", descending=True, maintain_order=True).row(0)
+    counts = best.group_by("partition", "model", maintain_order=True).len()
+    which, name, count = counts.sort("len", descending=True, maintain_order=True).row(0)
     median = best["probability"].median()
-    return *first, best.height, median if isinstance(median, float) else float("nan")
+    told = f"{which} = {name}" if name else which
+    return told, count, best.height, median if isinstance(median, float) else float("nan")
 
 
 def _short(found: Discovery, criterion: str) -> str:

@@ -151,13 +151,14 @@ class Rule:
     # and one rare choice does not decide where the learner ends up.
     smooth_with_gains: ClassVar[bool] = False
     pair_kernel: ClassVar[str] = ""  # the engine's quicker pass for gains and two actions, if any
+    sticky_kernel: ClassVar[str] = ""  # that for gains, one rate and stickiness, if any
     update: ClassVar[Callable[..., float]]
     differential: ClassVar[Callable[..., float]]
 
     def __init_subclass__(cls) -> None:
         """What is proven of an update is not inherited by a rule with another one."""
         if "update" in vars(cls):
-            for fact in ("smooth_with_gains", "pair_kernel", "horizon"):
+            for fact in ("smooth_with_gains", "pair_kernel", "sticky_kernel", "horizon"):
                 if fact not in vars(cls):
                     setattr(cls, fact, getattr(Rule, fact))
 

@@ -27,6 +27,7 @@ class GradientBandit(Rule):
     cites = ("sutton2018",)
     smooth_with_gains = True
     pair_kernel = "pair"
+    sticky_kernel = "sticky"
 
     @staticmethod
     def update(h, p, chosen, p_chosen, feedback, eta):

@@ -136,8 +136,13 @@ class Whole(Space):
     @property
     def kernel(self) -> str:
         """The loops of its own that a model has, where all cells share its parameters."""
-        plain = not self.adjustments and bool((self.index == np.arange(self.index.shape[1])).all())
-        return getattr(self.first, "kernel", "") if plain else ""
+        if (self.index != np.arange(self.index.shape[1])).any():
+            return ""
+        if not self.adjustments:
+            return getattr(self.first, "kernel", "")
+        sticky = [part.name for part in self.adjustments] == ["stickiness"]
+        gains = getattr(self.first, "form", "") == "gain"
+        return getattr(self.first, "sticky_kernel", "") if sticky and gains else ""
 
 
 class Told:
@@ -205,9 +210,9 @@ class RecordLikelihood:
         self.whole, self.setting, self.records = whole, setting, records
         self.told = told(whole, setting)
         self.offsets, self.log_options = records.offsets, records.log_options
-        self.kernel = whole.kernel if len(records.load) else ""
-        given = getattr(whole.first, "gradient", None) is not None
-        self.analytic = bool(self.kernel) or (given and not whole.adjustments)
+        self.kernel = whole.kernel
+        given = bool(self.kernel) or getattr(whole.first, "gradient", None) is not None
+        self.analytic = given and not whole.adjustments
 
     def at(self, learner: Ints, x: Floats, marks: Ints) -> Floats:
         """Log-likelihoods [problem, mark] of the trials before each mark, at parameters x."""
@@ -266,6 +271,7 @@ class RecordLikelihood:
         if not self.kernel:
             return self.told.of(self.records)
         context, action, reward, flags, _, _, load, _, offered = self.records.columns
+        load = load if len(load) else np.full(len(context), float(len(self.setting.features)))
         sizes, rewards = (len(self.whole.index), self.setting.n_actions), self.setting.rewards
         return (sizes, rewards, self.whole.cell_of, context, action, reward, flags, load, offered)
 

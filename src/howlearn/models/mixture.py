@@ -173,7 +173,7 @@ class Mixture(Model, ABC):
             if expert.fitted and expert.model.adds_up:
                 raise HowlearnError(
                     f"{self.name}: the probabilities of a coin cannot be fitted jointly; give "
-                    "them, as in Coin[p(A)=0.5], or use source=training"
+                    "them, as in Coin[p(A)=0.5] for an action A, or use source=training"
                 )
 
     def _refuse_identical(self, meanings: Sequence[object]) -> None:
