@@ -12,6 +12,7 @@ import tomllib
 from pathlib import Path
 
 import polars as pl
+import numpy as np
 import pytest
 
 from howlearn.reading.guess import inspect
@@ -90,6 +91,26 @@ def test_json(run: Run, unclear: Path) -> None:
     answered = run("inspect", unclear, "--json", "--action", "response")
     assert answered.status == 0
     assert json.loads(answered.out)["questions"] == []
+
+
+def test_json_where_nothing_can_be_read_before_an_answer(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    arrays = {n: rng.integers(2, size=(6, 30, 3)) for n in ("stim", "choice", "reward")}
+    np.savez(tmp_path / "a.npz", **arrays)
+    ran = run("inspect", tmp_path / "a.npz", "--json")
+    assert ran.status == 2
+    told = json.loads(ran.out)
+    (question,) = told["questions"]
+    assert question["about"] == "axes"
+    [answer] = question["answers"]
+    assert answer["option"] == "--axes learner,trial,block"
+    assert told["roles"] == {}
+    assert "arrays with 3 axes" in told["problems"]
+    answered = run("inspect", tmp_path / "a.npz", "--json", *answer["option"].split(), "--yes")
+    assert "learner" in json.loads(answered.out)["roles"]
+    nothing = run("inspect", tmp_path / "absent.csv", "--json")
+    assert nothing.status == 2
+    assert json.loads(nothing.out)["questions"] == []
 
 
 def test_somebody_is_asked_on_a_terminal(unclear: Path) -> None:

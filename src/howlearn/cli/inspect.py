@@ -61,6 +61,7 @@ def inspect(given: Given) -> None:
     from howlearn.core.columns import write_csv
     from howlearn.reading.columns import unseparated
     from howlearn.reading.guess import inspect as look
+    from howlearn.reading.guess.inspection import refusal_as_json
     from howlearn.reading.project_file import outside, said_in
     from howlearn.runs.files import write_whole
 
@@ -76,8 +77,13 @@ def inspect(given: Given) -> None:
     _check_table(given.trials, fresh)
     more = 0
     while True:
-        with progress_bar("reading"):
-            found = look(names, **given.of(TASK, *READING.values()))
+        try:
+            with progress_bar("reading"):
+                found = look(names, **given.of(TASK, *READING.values()))
+        except HowlearnError as error:
+            if given.json:
+                print(json.dumps(refusal_as_json(error), ensure_ascii=False, indent=1))
+            raise
         if found.study is None and len(found.examples) == 1:  # no table: nothing of it is shown
             raise DataError([unseparated(names[0])])
         if given.json:

@@ -245,7 +245,7 @@ def test_arrays_with_three_axes_are_a_question(tmp_path: Path, write: Writer) ->
             read(path, **ROLES)
         said = str(caught.value)
         assert "arrays with 3 axes: stim (3 × 2 × 12), choice (3 × 2 × 12), reward (3 × 2" in said
-        assert "--axes learner,session,trial in the order of these axes" in said
+        assert "--axes learner,block,trial in the order of these axes" in said
     study = read(path, **ROLES, axes="learner,block,trial".split(","), reset_by="block", keep="age")
     check(study)
     assert study.about["age"].to_list() == [20, 30, 40]

@@ -15,7 +15,16 @@ import polars as pl
 from howlearn.core.options import NONE
 from howlearn.core.text import canonical
 from howlearn.reading.columns import guess, plain
-from howlearn.reading.formats.levels import AXIS, COLUMN, LEARNER, TRIAL, Look, Unclear, level
+from howlearn.reading.formats.levels import (
+    AXIS,
+    COLUMN,
+    INNER,
+    LEARNER,
+    TRIAL,
+    Look,
+    Unclear,
+    level,
+)
 from howlearn.reading.problems import listed
 
 # Values of other formats as columns of text.
@@ -182,11 +191,13 @@ def ask_for_axes(value: Mapping[str, Any]) -> None:
         return
     first = next(iter(large.values()))
     shown = listed([f"{key} ({_sizes(array.shape)})" for key, array in large.items()])
-    usual = (LEARNER, "session", "block")[: first.ndim - 1]
-    others = ",".join((*usual[: first.ndim - 2], TRIAL, COLUMN))
+    trials = max(range(1, first.ndim), key=lambda i: (first.shape[i], i))  # the most, hardly blocks
+    above = iter(INNER.get(first.ndim - 2, tuple(f"level{i}" for i in range(2, first.ndim))))
+    usual = [LEARNER, *(TRIAL if i == trials else next(above) for i in range(1, first.ndim))]
+    others = ",".join((*(LEARNER, "session", "block")[: first.ndim - 2], TRIAL, COLUMN))
     remedy = (
-        f"--axes {','.join((*usual, TRIAL))} in the order of these axes; {others} if the values "
-        "along the last are different quantities"
+        f"--axes {','.join(usual)} in the order of these axes, or another order; {others} if the "
+        "values along the last are different quantities"
     )
     raise Unclear(f"arrays with {first.ndim} axes: {shown}", "names for the axes", remedy)
 

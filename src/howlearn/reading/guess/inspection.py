@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from howlearn.core.errors import HowlearnError
+from howlearn.core.errors import DataError, HowlearnError
 from howlearn.core.study import Study
 from howlearn.core.text import few, many, shortened
 from howlearn.core.world import FoundKind, offer_label
-from howlearn.reading.guess.draft import SAID, Guess, Oddity, Question, shares
+from howlearn.reading.guess.draft import SAID, Answer, Guess, Oddity, Question, shares
 from howlearn.reading.project_file import GUESSED
 
 ROLES = ("learner", "context", "action", "reward", "trial")
@@ -201,6 +202,23 @@ def _as_json(guess: Guess) -> dict[str, Any]:
             for each, share in runners
         ],
     }
+
+
+_REMEDY = re.compile(r"--([a-z-]+) (\"[^\"]+\"|[^\s;]+)[\s;,]*(.*)", re.DOTALL)
+_OPEN = re.compile(r"\b(COL|NAME|VALUE|OLD|NEW|LO|HI|FILE|TIME)[0-9]*\b")  # to be filled in
+
+
+def refusal_as_json(error: HowlearnError) -> dict[str, Any]:
+    """As ``Inspection.as_json``, where the data could not be read: what is wrong, what would help."""
+    asked = []
+    for problem in error.problems if isinstance(error, DataError) else ():
+        match = _REMEDY.fullmatch(problem.remedy)
+        if match and not _OPEN.search(match[2]):
+            answer = Answer(match[1].replace("-", "_"), match[2].strip('"'), match[3])
+            asked.append(Question(answer.option, f"{problem.found}: {problem.allowed}", (answer,)))
+    files = {p.file: "" for p in error.problems} if isinstance(error, DataError) else {}
+    found = Inspection(files, {}, {}, (), None, problems=str(error), questions=tuple(asked))
+    return found.as_json() | {"doubts": []}  # nothing was taken
 
 
 def _question(question: Question) -> dict[str, Any]:
