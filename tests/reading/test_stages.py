@@ -230,3 +230,44 @@ def test_stages_among_thousands_of_columns_are_looked_up(name: str) -> None:
     assert found is not None
     assert found.typed == "key_first; key_second"
     assert process_time() - begun < 3
+
+
+def two_steps(seed: int, four: bool) -> list[tuple[int, int, int, int, int]]:
+    """Who, the first choice, where it led (as usual in 7 of 10 trials), the second, the reward."""
+    rng, rows = np.random.default_rng(seed), []
+    for person in range(16):
+        paid, first, second = rng.uniform(0.25, 0.75, (2, 2)), np.zeros(2), np.zeros((2, 2))
+        for _ in range(150):
+            a = int(rng.random() < 1 / (1 + np.exp(4 * (first[0] - first[1]))))
+            s = a if rng.random() < 0.7 else 1 - a
+            b = int(rng.random() < 1 / (1 + np.exp(4 * (second[s, 0] - second[s, 1]))))
+            won = int(rng.random() < paid[s, b])
+            second[s, b] += 0.4 * (won - second[s, b])
+            first[a] += 0.4 * (won - first[a])
+            rows.append((person, a + 1, s + 1, b + 1 + 2 * s * four, won))
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("names", "four"),
+    [
+        (("subj", "a", "s", "b", "r"), False),
+        (("id", "first", "where", "second", "payoff"), True),
+        (("participant", "choice", "color", "key_resp", "reward"), False),
+    ],
+)
+def test_two_steps_under_any_names(names: tuple[str, ...], four: bool) -> None:
+    found = inspect(pl.DataFrame(two_steps(3, four), schema=[*names], orient="row"))
+    assert found.kind is not None
+    assert found.kind.name == "two-step"
+    assert f'--stages "{names[1]}; {names[3]}@{names[2]}"' in str(found.kind.stops)
+
+
+def test_a_side_or_an_answer_between_choice_and_outcome_is_no_stage() -> None:
+    rng, rows = np.random.default_rng(2), []
+    for person, a, s, b, won in two_steps(4, False):
+        right = s if rng.random() < 0.8 else 3 - s  # a forecast of what mostly follows s
+        rows.append((person, s, right, b, int(b == right), "ab"[a - 1], won))
+    names = ["id", "cue", "weather", "key", "reward", "note", "other"]
+    found = inspect(pl.DataFrame(rows, schema=names, orient="row").drop("note", "other"))
+    assert found.kind is None or found.kind.name != "two-step"

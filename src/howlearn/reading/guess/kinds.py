@@ -29,6 +29,7 @@ from howlearn.reading.guess.stages import (
     filled,
     one_choice_of_two,
     two_stages,
+    under_any_names,
     words_of,
 )
 
@@ -84,11 +85,8 @@ class TwoStep(Kind):
             named = two_stages([*draft.sample.columns], draft.sample.counts)
             if named is not None:
                 return filled(draft, named.first, named.second) or named
-            return (
-                filled(draft)
-                if any(STATES & {*words_of(c)} for c in draft.sample.columns)
-                else None
-            )
+            told = any(STATES & {*words_of(c)} for c in draft.sample.columns)
+            return (filled(draft) if told else None) or under_any_names(draft)
         return None if found is None else two_stages(found.columns)
 
 

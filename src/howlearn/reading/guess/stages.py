@@ -5,13 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
-from howlearn.reading.columns import is_answer, is_time, named_like, parts_of
+from howlearn.reading.columns import (
+    BLOCKS,
+    GROUPS,
+    KINDS,
+    is_answer,
+    is_time,
+    like,
+    named_like,
+    parts_of,
+)
 from howlearn.reading.guess.behaviour import follows_from, goes_on, hangs_on
-from howlearn.reading.guess.column_checks import constant_within, worth_in
-from howlearn.reading.guess.draft import Draft, in_expression, in_quotes, typed
+from howlearn.reading.guess.column_checks import constant_within, runs_within, worth_in
+from howlearn.reading.guess.draft import BY_CONTENT, Draft, in_expression, in_quotes, typed
 from howlearn.reading.guess.evidence import centred, score
 from howlearn.reading.guess.sample import together
 
@@ -183,6 +193,40 @@ def filled(draft: Draft, first: str = "", second: str = "") -> TwoStages | None:
             if best:
                 reasons = f"{one} and {best} are two choices in a row", f"{state} lies between them"
                 return TwoStages(one, best, state, reasons)
+    return None
+
+
+OFTEN, MOST_TRIED = 8.0, 12  # trials for which a choice stays the same, at most; columns
+PAYS = 1e-4  # by chance, where no name tells that the second choice is one
+
+
+def under_any_names(draft: Draft) -> TwoStages | None:
+    """As ``filled``, of columns in their order in the table, one of which may be the action."""
+    reward, action, sample = draft.column("reward"), draft.column("action"), draft.sample
+    if reward is None or action is None or draft.computed & {reward, action}:
+        return None
+    rows, design = draft.chosen & ~sample.missing(reward), f"{BLOCKS} {KINDS} {GROUPS}"
+    owner, earned = draft.learners()[rows], sample.codes(reward)[rows]
+    few = [c for c in sample.columns if _are_few(c, sample.counts) and c not in draft.computed]
+    few = [c for c in few if not (is_time(c) or is_answer(c) or c == reward or like(c, design))]
+    few = [c for c in few if c not in (*draft.on_offer, *draft.columns("offered"))]
+    few = [c for c in few if c == action or not sample.missing(c)[rows].any()]
+    codes = {c: together(sample.codes(c)[rows]) for c in few}
+    few = [c for c in few if runs_within(owner, codes[c])[0] < OFTEN][:MOST_TRIED]
+    guess = draft.guesses["action"]
+    likely = {action, *(each.column for each in guess.candidates)}
+    sure = () if guess.how == BY_CONTENT else (action,)
+    for one, state, second in combinations(few, 3):
+        there = codes[state], codes[second]
+        if likely.isdisjoint((one, second)) or state in sure:
+            continue
+        if follows_from(earned, together(*there)):
+            continue  # an answer that was right, and whether it was given
+        if follows_from(codes[second], together(there[0], earned)):
+            continue  # how the outcome was shown
+        if _leads_to(draft, one, state, reward) and _earns(draft, second, state, reward) < PAYS:
+            reasons = f"{one} and {second} are two choices in a row", f"{state} lies between them"
+            return TwoStages(one, second, state, reasons)
     return None
 
 
