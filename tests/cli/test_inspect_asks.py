@@ -11,8 +11,8 @@ import sys
 import tomllib
 from pathlib import Path
 
-import polars as pl
 import numpy as np
+import polars as pl
 import pytest
 
 from howlearn.reading.guess import inspect

@@ -64,7 +64,7 @@ class Inspection:
         close = [
             f"the {role} could also be {others[0]}; {self.guesses[role].typed} was taken"
             for role in ROLES
-            if role in self.guesses and role not in named
+            if role in self.guesses and role not in named and self.guesses[role].how != SAID
             for others in [_close(self.guesses[role])]
             if others
         ]
@@ -209,7 +209,7 @@ _OPEN = re.compile(r"\b(COL|NAME|VALUE|OLD|NEW|LO|HI|FILE|TIME)[0-9]*\b")  # to 
 
 
 def refusal_as_json(error: HowlearnError) -> dict[str, Any]:
-    """As ``Inspection.as_json``, where the data could not be read: what is wrong, what would help."""
+    """As ``Inspection.as_json``, where the data could not be read: what is wrong, what helps."""
     asked = []
     for problem in error.problems if isinstance(error, DataError) else ():
         match = _REMEDY.fullmatch(problem.remedy)
