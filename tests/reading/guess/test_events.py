@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from howlearn.core.errors import HowlearnError
 from howlearn.reading.guess import inspect
 
 PEOPLE, TRIALS = 6, 60
@@ -86,3 +87,46 @@ def test_words_that_follow_one_another_at_random_are_no_events() -> None:
     shown = draw.choice(["cat", "dog", "cow", "pig"], 400)
     data = pl.DataFrame({"subject": [1] * 400, "word": shown, "rating": draw.integers(1, 8, 400)})
     assert "action" not in inspect(data).guesses
+
+
+def screens() -> tuple[pl.DataFrame, list[dict[str, Any]]]:
+    """A choice between two of four pictures, its feedback and a cross, after instructions."""
+    draw, rows, trials = np.random.default_rng(2), [], []
+    names = "index screen trial left_img right_img chosen_img key points".split()
+    for who in range(PEOPLE):
+        values = dict.fromkeys("abcd", 0.0)
+        rows.append({"id": who, "screen": "instructions"})
+        for t in range(80):
+            pair = "ab" if draw.random() < 0.5 else "cd"
+            left, right = pair if draw.random() < 0.5 else pair[::-1]
+            stays = draw.random() < 1 / (1 + np.exp(-5 * (values[left] - values[right])))
+            made = left if stays else right
+            won = int(draw.random() < (0.8 if made in "ac" else 0.2))
+            values[made] += 0.3 * (won - values[made])
+            shown = {"left_img": left, "right_img": right, "chosen_img": made}
+            rows += [
+                {"id": who, "screen": "choice", "trial": t, **shown, "key": "f" if stays else "j"},
+                {"id": who, "screen": "feedback", "trial": t, "points": 10 * won},
+                {"id": who, "screen": "cross"},
+            ]
+            trials.append({"action": made, "reward": won, "offered": "|".join(sorted(pair))})
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return frame.with_columns(index=pl.int_range(len(rows))).select("id", *names), trials
+
+
+@pytest.mark.parametrize("gone", ["key", "chosen_img"])
+def test_pictures_in_the_row_before_the_feedback_are_on_offer(gone: str) -> None:
+    frame, trials = screens()
+    found = inspect(frame.drop(gone))
+    assert not found.questions
+    assert found.options["offered"] == ("lag(left_img)", "lag(right_img)")
+    table = found.trials()
+    for column in ("action", "offered", "reward"):
+        assert table[column].to_list() == [trial[column] for trial in trials]
+
+
+def test_an_action_that_is_named_without_its_outcome_is_told_how() -> None:
+    frame, _ = screens()
+    with pytest.raises(HowlearnError, match=r'type --action "lag\(chosen_img\)"'):
+        inspect(frame, action="chosen_img")
+    assert inspect(frame, action="lag(chosen_img)").options["reward"] == "points"

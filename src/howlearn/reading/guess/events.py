@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from howlearn.core.errors import HowlearnError
 from howlearn.reading.columns import is_time, like
 from howlearn.reading.guess.behaviour import words_of
 from howlearn.reading.guess.coding import worth
@@ -17,20 +18,42 @@ from howlearn.reading.guess.draft import (
     in_expression,
     in_quotes,
     is_among,
+    typed,
 )
 from howlearn.reading.guess.rows import FEWEST_TRIALS, leave_out
 
 FARTHEST = 6  # rows from a choice to its outcome
 MOSTLY, HARDLY = 0.5, 0.05
 MOST_EVENTS, MOST_OUTCOMES = 40, 3
+MOST_LOOKED_AT = 60  # columns that may stand in the choices' rows
 
 
 def find_events(draft: Draft) -> None:
     """Choices and outcomes in columns that are never filled in the same row, or in one column."""
-    if all(map(draft.open, ("action", "reward", "where", "context", "stages"))):
+    roles = all(map(draft.open, ("action", "reward", "context", "stages")))
+    if roles and draft.given.where is None and "where" not in draft.refused:
         _in_several_columns(draft)
-        if draft.open("action") and not draft.named("reward"):
+        if draft.open("where") and draft.open("action") and not draft.named("reward"):
             _in_one_column(draft)
+    elif "action" in draft.guesses and draft.open("reward") and draft.given.where is None:
+        _refuse_without_outcome(draft)
+
+
+def _refuse_without_outcome(draft: Draft) -> None:
+    """An action that was named as it stands in its own rows, where no outcome ever stands."""
+    action = draft.column("action")
+    rewards = [c for c, strength in draft.named("reward").items() if strength > 1]
+    if action is None or not rewards:
+        return
+    told = {c: ~draft.sample.missing(c) for c in (action, *rewards)}
+    ends = told[rewards[0]]
+    if ends.sum() < FEWEST_TRIALS or any((told[action] & told[c]).any() for c in rewards):
+        return
+    if text := _before(draft, action, ends):
+        raise HowlearnError(
+            f"{rewards[0]} never stands in a row with {action}, but in a later one; each row with "
+            f"an outcome is a trial: type --action {typed(text)}"
+        )
 
 
 def _in_several_columns(draft: Draft) -> None:
@@ -45,17 +68,15 @@ def _in_several_columns(draft: Draft) -> None:
     if len(apart) < len(rewards) or not apart or not actions:
         return
     ends = filled[apart[0]]
-    before = [text for c in actions if (text := _before(draft, c, ends))]
-    shown = [text for c in draft.named("context") if (text := _before(draft, c, ends))]
     name = in_expression(apart[0])
-    if not before or name is None:
+    looked_at = dict.fromkeys([*actions, *draft.free[:MOST_LOOKED_AT]])
+    before = {c: text for c in looked_at if (text := _before(draft, c, ends))}
+    if name is None or before.keys().isdisjoint(actions):
         return
     why = f"{apart[0]} stands in another row than the choice: each such row is a trial"
-    materialise(draft, "action", before[0])
-    draft.put("action", before[0], BY_CONTENT, why)
-    if shown:
-        materialise(draft, "context", shown[0])
-        draft.put("context", (shown[0],), BY_CONTENT, why)
+    for text in before.values():  # they are columns of the outcomes' rows from now on
+        materialise(draft, "action", text)
+        draft.computed.discard(text)
     leave_out(draft, f"{name} != missing", BY_CONTENT, why)
     draft.odd(why, "--action, --reward, --context and --where take other rows")
 
