@@ -107,3 +107,16 @@ def test_families() -> None:
     found = families_in([f"{n}_{i}" for n in ("x_1", "x_2") for i in (1, 2, 3)])
     assert found is not None
     assert list(found.members) == ["x_1", "x_2"]
+
+
+def test_the_first_of_columns_with_one_name_is_the_first_trial() -> None:
+    """As Excel has them below one cell for each trial, and pandas where it numbers them."""
+    rows = [["rat1", "L", 1, "R", 0, "L", 1], ["rat2", "R", 0, "R", 1, "L", 0]]
+    for second, third in ((" (2)", " (3)"), (".1", ".2")):
+        names = [f"{name}{end}" for end in ("", second, third) for name in ("choice", "reward")]
+        table = pl.DataFrame(rows, schema=["rat", *names], orient="row")
+        study = read(table, learner="rat", context="none")
+        assert [study.actions[a] for a in study.action] == [*"LRLRRL"]
+        assert study.reward.tolist() == [1, 0, 1, 0, 1, 0]
+        named = read(table, learner="rat", context="none", action="choice", reward="reward")
+        assert named.reward.tolist() == study.reward.tolist()

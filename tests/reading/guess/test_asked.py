@@ -388,3 +388,16 @@ def test_three_numbered_things_and_the_place_of_the_one_that_was_chosen() -> Non
         for r in learners(turns=20)
     ]
     assert "offered" not in inspect(pl.DataFrame(pays)).options  # amounts are the same at times
+
+
+def test_success_or_failure_is_no_choice() -> None:
+    """People who press in time or not, and are paid for it: nothing was chosen."""
+    draw = np.random.default_rng(1)
+    rows = []
+    for who in range(12):
+        for t in range(60):
+            cue, hit = ("win", "lose")[draw.integers(2)], int(draw.random() < 0.65)
+            gain = 5 * hit if cue == "win" else -5 * (1 - hit)
+            rows.append({"subject": who, "trial": t, "cue": cue, "hit": hit, "gain": gain})
+    found = inspect(pl.DataFrame(rows))
+    assert "action" not in found.options

@@ -51,12 +51,19 @@ def families_in(columns: Sequence[str]) -> Families | None:
     >>> found = families_in(["id", "choice_1", "choice_2", "choice_3", "r1", "r2", "r3"])
     >>> list(found.members), found.numbers
     (['choice', 'r'], (1, 2, 3))
+    >>> families_in(["id", "arm", "won", "arm (2)", "won (2)", "arm (3)", "won (3)"]).numbers
+    (1, 2, 3)
     """
     families: dict[str, dict[int, str]] = {}
+    there = {*columns}
     for column in columns:
         name, number = numbered(column)
         if 0 < len(number) <= _LONGEST:
             families.setdefault(_without_trial(name), {}).setdefault(int(number), column)
+    for name, family in families.items():
+        first = min(family)  # of x, x (2), x (3) and of x, x.1, x.2 the first has no number
+        if first == 2 or (first == 1 and all(c == f"{name}.{k}" for k, c in family.items())):
+            family.update({first - 1: name} if name in there else {})
     alike: dict[tuple[int, ...], dict[str, dict[int, str]]] = {}
     for name, family in families.items():
         if len(family) >= FEWEST:
@@ -107,7 +114,8 @@ def _is_wide(table: Table, families: Families, options: ReadOptions | None) -> b
     numbered = families.columns
     rest = [column for column in table.columns if column not in numbered]
     given = [] if options is None else list(texts(vars(options).values()))
-    if any(_named(column, given) for column in numbered):
+    alone = [column for column in numbered if column not in families.members]  # not a family's name
+    if any(_named(column, given) for column in alone):
         return False
     if _known("action", rest, options) and _known("reward", rest, options):
         return False

@@ -119,7 +119,7 @@ def action_candidates(draft: Draft, reward: str | None) -> list[Candidate]:
             for c in free
             if c not in named
             and c not in draft.on_offer
-            and not is_derived(c)
+            and not (is_derived(c) or named_as_outcome(c))
             and fixed_by(draft, rewarded, c) is None
             and _are_keys(draft, rewarded, c, reward)
         ]
@@ -176,7 +176,7 @@ def _by_name(
     score -= AGAINST_ANSWERS * is_answer(column) + AGAINST_PRACTICE * is_practice(column)
     score -= AGAINST_OPTIONS * (column in draft.on_offer and column not in draft.one_of)
     told = named.get(column) == 4 and not DERIVED & {*parts_of(column)}  # it outranks the name
-    score -= 0 if told else AGAINST_DERIVED * (is_derived(column) or _is_outcome(column))
+    score -= 0 if told else AGAINST_DERIVED * (is_derived(column) or named_as_outcome(column))
     return score, reasons
 
 
@@ -185,7 +185,7 @@ def is_derived(column: str) -> bool:
     return not DERIVED.isdisjoint(parts_of(column))
 
 
-def _is_outcome(column: str) -> bool:
+def named_as_outcome(column: str) -> bool:
     """Whether a name speaks for the outcome at least as much as for the choice."""
     speaks = named_like("reward", [column]).get(column, 0)
     return speaks >= 2 and speaks >= named_like("action", [column]).get(column, 0)

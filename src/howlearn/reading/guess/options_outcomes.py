@@ -19,7 +19,7 @@ from howlearn.reading.columns import (
     like,
     named_like,
 )
-from howlearn.reading.guess.action import is_derived
+from howlearn.reading.guess.action import is_derived, named_as_outcome
 from howlearn.reading.guess.behaviour import (
     NEARLY,
     families,
@@ -244,9 +244,12 @@ def ask_what_was_chosen(draft: Draft) -> None:
 def what_it_hangs_on(draft: Draft, reward: str) -> dict[str, Taught]:
     """The columns without telling names on which an outcome hangs."""
     worth, some = earnings(draft.sample, reward), _changing(draft, MOST_CHOSEN)
-    shown = draft.named("context")
+    no_choice = {
+        *draft.named("context"),
+        *filter(named_as_outcome, some),
+    }
     some = [c for c in some if not tell_the_same(draft.sample, c, reward)]
-    found = {c: _taught(draft, worth, c, some) for c in some if c not in shown}
+    found = {c: _taught(draft, worth, c, some) for c in some if c not in no_choice}
     return {c: each for c, each in found.items() if each.chance < SURELY}
 
 
