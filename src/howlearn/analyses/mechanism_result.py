@@ -99,7 +99,7 @@ class Mechanisms(Analysis):
             if upper > OPEN and alike:
                 told.append(
                     f"{name} is not listed, can pass for {listed(alike)}, and these data do not "
-                    f"rule it out (up to {upper:.0%} of people): if it is plausible here, add "
+                    f"rule it out (up to {upper:z.0%} of people): if it is plausible here, add "
                     f"--also {name}."
                 )
         return told
@@ -115,7 +115,7 @@ class Mechanisms(Analysis):
         found = []
         for row in self._cells.filter("alarm").head(1).iter_rows(named=True):
             return [
-                f"{row['share']:.0%} of people ({row['lower']:.0%} to {row['upper']:.0%}) seem to "
+                f"{row['share']:z.0%} of people ({row['lower']:z.0%} to {row['upper']:z.0%}) seem to "
                 f"learn about other contexts together than is assumed here: "
                 f"{row['mechanism']}. So nothing is said of mechanisms. `howlearn select` tells "
                 "who takes which contexts together; --cells MODEL takes them together for all."
@@ -124,7 +124,7 @@ class Mechanisms(Analysis):
             said = f", so that nothing is said of {row['withholds']}" if row["withholds"] else ""
             found.append(
                 f"Something that is not listed seems to be there: {row['mechanism']}, in "
-                f"{row['share']:.0%} of people ({row['lower']:.0%} to {row['upper']:.0%}){said}. "
+                f"{row['share']:z.0%} of people ({row['lower']:z.0%} to {row['upper']:z.0%}){said}. "
                 f"Add it: --also {row['mechanism']}."
             )
         if len(found) > 1:
