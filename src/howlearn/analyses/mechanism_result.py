@@ -115,8 +115,8 @@ class Mechanisms(Analysis):
         found = []
         for row in self._cells.filter("alarm").head(1).iter_rows(named=True):
             return [
-                f"{row['share']:z.0%} of people ({row['lower']:z.0%} to {row['upper']:z.0%}) seem to "
-                f"learn about other contexts together than is assumed here: "
+                f"{row['share']:z.0%} of people ({row['lower']:z.0%} to {row['upper']:z.0%}) seem "
+                f"to learn about other contexts together than is assumed here: "
                 f"{row['mechanism']}. So nothing is said of mechanisms. `howlearn select` tells "
                 "who takes which contexts together; --cells MODEL takes them together for all."
             ]
@@ -124,8 +124,8 @@ class Mechanisms(Analysis):
             said = f", so that nothing is said of {row['withholds']}" if row["withholds"] else ""
             found.append(
                 f"Something that is not listed seems to be there: {row['mechanism']}, in "
-                f"{row['share']:z.0%} of people ({row['lower']:z.0%} to {row['upper']:z.0%}){said}. "
-                f"Add it: --also {row['mechanism']}."
+                f"{row['share']:z.0%} of people ({row['lower']:z.0%} to {row['upper']:z.0%}){said}."
+                f" Add it: --also {row['mechanism']}."
             )
         if len(found) > 1:
             found.append("One of these may pass for the other: add them together.")
