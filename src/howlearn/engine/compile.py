@@ -22,7 +22,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 from types import ModuleType
@@ -98,28 +98,15 @@ def search() -> ModuleType:
 
 
 @cache
-def mixture() -> ModuleType:
-    """The compiled loops of mixtures, the same whatever the strategies are."""
-    return _load("mixture", _source("numeric") + _source("mixture"), "*")
+def loops(name: str) -> ModuleType:
+    """What stands in one file of kernels: a model's likelihood for many points at once, or …"""
+    return _load(name, _source("numeric") + _source(name), "*")
 
 
-@cache
-def hidden() -> ModuleType:
-    """The compiled loops of strategies that are hidden states."""
-    return _load("hidden", _source("numeric") + _source("hidden"), "*")
-
-
-@cache
-def foretelling() -> ModuleType:
-    """Mixtures of many models, the history of every trial, and conditional logits."""
-    return _load("foretelling", _source("numeric") + _source("foretelling"), "*")
-
-
-@cache
-def set_partitions() -> ModuleType:
-    """Sums and maxima over all partitions of a set, the same for every rule."""
-    text = _source("numeric") + _source("set_partitions")
-    return _load("set_partitions", text, "*")
+mixture = partial(loops, "mixture")  # … loops of mixtures, the same whatever the strategies are;
+hidden = partial(loops, "hidden")  # strategies that are hidden states;
+foretelling = partial(loops, "foretelling")  # mixtures of many models, histories, logits;
+set_partitions = partial(loops, "set_partitions")  # sums and maxima over all partitions of a set
 
 
 @cache
@@ -145,12 +132,6 @@ def mechanisms(own: tuple[type, ...] = ()) -> ModuleType:
 def whole() -> ModuleType:
     """``likelihoods``, ``replay`` and ``play`` of models fitted whole, the same for all of them."""
     return _load("whole", _source("numeric") + _source("frame") + _source("whole"), "*")
-
-
-@cache
-def lanes(name: str) -> ModuleType:
-    """``likelihoods`` of a model that has a kernel, for many points at once."""
-    return _load(name, _source("numeric") + _source(name), "*")
 
 
 _steps: dict[str, ModuleType] = {}

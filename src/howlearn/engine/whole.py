@@ -262,7 +262,7 @@ class RecordLikelihood:
     def _passed(self, learner: Ints, x: Floats, marks: Ints, slopes: Floats) -> Floats:
         out, marks = np.empty(marks.shape), np.ascontiguousarray(marks, np.int64)
         given = (self.offsets, learner, self.whole.full(x), marks)
-        module = compiled.lanes(self.kernel) if self.kernel else self.told.module
+        module = compiled.loops(self.kernel) if self.kernel else self.told.module
         module.likelihoods(*self.trials, *given, out, slopes)
         return out
 

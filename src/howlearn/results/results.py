@@ -29,6 +29,8 @@ from howlearn.runs.folder import read_table
 from howlearn.selection.select import Choice, Selection
 from howlearn.selection.tables import ALL, INCLUDED, OTHER, Who, fitted, of_whom
 
+UNSTABLE = 0.5  # a share of doubles
+
 
 @Analysis.registry.register
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,6 +179,15 @@ class Results(Analysis):
         return self.source.statuses
 
     # In memory only
+
+    def stabilities(self) -> Iterator[tuple[str, int, float, float, float, int]]:
+        """By criterion: of how many learners, mean stability, quartiles, how many are unstable."""
+        for criterion in self.criteria:
+            mine = self.tables["stability"].filter(criterion=criterion)["stability"].drop_nulls()
+            if len(mine):
+                low, high = (mine.quantile(q, "linear") or 0.0 for q in (0.25, 0.75))
+                mean = float(mine.to_numpy().mean())
+                yield criterion, len(mine), mean, low, high, int((mine < UNSTABLE).sum())
 
     @property
     def fits(self) -> Fits:

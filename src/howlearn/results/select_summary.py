@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from howlearn.results.results import Results
 
 MANY_OTHERS = 0.25  # share of learners above which candidates are missing
-UNSTABLE = 0.5  # a share of doubles
 SHAKY = 0.35  # a share of clear answers that depend on something arbitrary
 UNSETTLED = 0.1  # a share: chains that differ by more say little
 UNDECIDED = 1 / 3  # a share of learners above which single answers say little
@@ -294,8 +293,7 @@ class SelectedModels:
         """Clear answers for a model whose share in the population is not known at all."""
         clear = Counter(self.first.filter(pl.col("verdict") == manifest.CLEAR)["model"].to_list())
         for each in self.models:
-            n, ends = clear[each.model], each.interval
-            share = n / max(self.n, 1)
+            n, ends, share = clear[each.model], each.interval, clear[each.model] / max(self.n, 1)
             least = share - 2.0 * np.sqrt(share * (1.0 - share) / max(self.n, 1))  # by chance
             if ends is not None and n >= MANY_CLEAR and ends[0] < least / 2:
                 yield (
@@ -423,21 +421,11 @@ def _deviations(results: Results) -> Iterator[Listing | Sentence]:
     yield Listing(f"Deviations from the plan {path}", ("what", "planned", "done"), rows)
 
 
-def stabilities(results: Results) -> Iterator[tuple[str, int, float, float, float, int]]:
-    """By criterion: of how many learners, mean stability, its quartiles, how many are unstable."""
-    for criterion in results.criteria:
-        mine = results.tables["stability"].filter(criterion=criterion)["stability"].drop_nulls()
-        if len(mine):
-            low, high = (mine.quantile(q, "linear") or 0.0 for q in (0.25, 0.75))
-            mean = float(mine.to_numpy().mean())
-            yield criterion, len(mine), mean, low, high, int((mine < UNSTABLE).sum())
-
-
 def _stability(results: Results) -> Iterator[Listing | Sentence]:
     """How often doubles of the learners are given the same model."""
     rows = [
         (criterion, f"{mean:.2f}", f"{low:.2f} to {high:.2f}", f"{under:,}")
-        for criterion, _, mean, low, high, under in stabilities(results)
+        for criterion, _, mean, low, high, under in results.stabilities()
     ]
     columns = ("criterion", "mean", "quartiles", "learners below 0.5")
     title = "Stability: share of simulated doubles that are given the same model"

@@ -59,9 +59,8 @@ def find_stretches(draft: Draft) -> None:
         if found:
             why = "the same contexts have other right answers under each of its values"
             draft.put("by", (found[0],), BY_CONTENT, why, tuple(found[1:]))
-    blocks = [
-        c for c in likely if draft.like(c, BLOCKS) and c in (*draft.free, *draft.columns("context"))
-    ]
+    here = {*draft.free, *draft.columns("context")}
+    blocks = [c for c in likely if draft.like(c, BLOCKS) and c in here]
     blocks = [c for c in blocks if _is_stretch(draft, c, draft.sequences())]
     if context is not None and draft.open("reset_by"):
         _find_sets(draft, blocks, context)

@@ -16,7 +16,7 @@ from howlearn.fitting.fits import STATUSES
 from howlearn.report.words import figures
 from howlearn.results.manifest import CLEAR, WITHHELD, fit_of, fit_sentences
 from howlearn.results.results import Results
-from howlearn.results.select_summary import COIN, NONE, Selected, SelectedModels, stabilities
+from howlearn.results.select_summary import COIN, NONE, Selected, SelectedModels
 from howlearn.selection.share_tables import pooled
 from howlearn.selection.tables import ALL, OTHER, condition_columns
 from howlearn.selection.unfitted import sentence
@@ -306,7 +306,7 @@ def stability(results: Results) -> tuple[list[tuple[str, str, str, str, str]], s
     rows = [
         (criterion, figures(mean, 2), f"{figures(low, 2)} to {figures(high, 2)}",
          many(under, results.unit), f"{n:,}")
-        for criterion, n, mean, low, high, under in stabilities(results)
+        for criterion, n, mean, low, high, under in results.stabilities()
     ]  # fmt: skip
     doubles = frame["doubles"].max() if "doubles" in frame.columns else None
     of = f" {doubles:,}" if isinstance(doubles, int) else ""
