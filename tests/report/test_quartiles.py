@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from json import loads
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ import polars as pl
 from howlearn.report.page.answer import stability
 from howlearn.report.page.figures import Figure, about, quartile_table, spec_of
 from howlearn.report.rate_charts import SCHEMA, rates
+from howlearn.results.results import Results
 from howlearn.selection.predictions import averages
 
 VALUES = np.array([0.1, 0.2, 0.3, 0.4, 0.8])
@@ -60,6 +62,7 @@ def test_the_chart_of_estimates_counts_sequences() -> None:
 def test_the_summary_of_stability() -> None:
     frame = pl.DataFrame({"criterion": ["aic"] * 5, "stability": VALUES, "doubles": [100] * 5})
     gathered: Any = SimpleNamespace(tables={"stability": frame}, criteria=["aic"], unit="learner")
+    gathered.stabilities = partial(Results.stabilities, gathered)
     ((criterion, mean, spread, under, n),), _ = stability(gathered)
     assert (criterion, mean, spread, n) == ("aic", "0.36", "0.2 to 0.4", "5")
     assert under == "4 learners"
