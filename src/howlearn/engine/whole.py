@@ -135,7 +135,7 @@ class Whole(Space):
 
     @property
     def kernel(self) -> str:
-        """The loops of its own that a model has, where all cells share its parameters."""
+        """The loops that only this model has, where all cells share its parameters."""
         if (self.index != np.arange(self.index.shape[1])).any():
             return ""
         if not self.adjustments:

@@ -130,3 +130,14 @@ def test_an_action_that_is_named_without_its_outcome_is_told_how() -> None:
     with pytest.raises(HowlearnError, match=r'type --action "lag\(chosen_img\)"'):
         inspect(frame, action="chosen_img")
     assert inspect(frame, action="lag(chosen_img)").options["reward"] == "points"
+
+
+def test_outcomes_that_come_sooner_or_later_are_not_read_as_missed_choices() -> None:
+    """With a further screen after every fourth choice, no number of rows leads back to all."""
+    frame, _ = screens()
+    more = frame.filter(pl.col("screen") == "choice", pl.col("trial") % 4 == 0).select(
+        "id", pl.col("index") + 0.5, screen=pl.lit("question")
+    )
+    rows = [frame.with_columns(pl.col("index").cast(pl.Float64)), more]
+    found = inspect(pl.concat(rows, how="diagonal").sort("index"))
+    assert "action" not in found.options

@@ -23,7 +23,7 @@ from howlearn.reading.guess.draft import (
 from howlearn.reading.guess.rows import FEWEST_TRIALS, leave_out
 
 FARTHEST = 6  # rows from a choice to its outcome
-MOSTLY, HARDLY = 0.5, 0.05
+MOSTLY, HARDLY, RARELY = 0.5, 0.05, 0.01
 MOST_EVENTS, MOST_OUTCOMES = 40, 3
 MOST_LOOKED_AT = 60  # columns that may stand in the choices' rows
 
@@ -49,7 +49,7 @@ def _refuse_without_outcome(draft: Draft) -> None:
     ends = told[rewards[0]]
     if ends.sum() < FEWEST_TRIALS or any((told[action] & told[c]).any() for c in rewards):
         return
-    if text := _before(draft, action, ends):
+    if text := _before(draft, action, ends, True):
         raise HowlearnError(
             f"{rewards[0]} never stands in a row with {action}, but in a later one; each row with "
             f"an outcome is a trial: type --action {typed(text)}"
@@ -70,7 +70,7 @@ def _in_several_columns(draft: Draft) -> None:
     ends = filled[apart[0]]
     name = in_expression(apart[0])
     looked_at = dict.fromkeys([*actions, *draft.free[:MOST_LOOKED_AT]])
-    before = {c: text for c in looked_at if (text := _before(draft, c, ends))}
+    before = {c: text for c in looked_at if (text := _before(draft, c, ends, c in actions))}
     if name is None or before.keys().isdisjoint(actions):
         return
     why = f"{apart[0]} stands in another row than the choice: each such row is a trial"
@@ -81,14 +81,22 @@ def _in_several_columns(draft: Draft) -> None:
     draft.odd(why, "--action, --reward, --context and --where take other rows")
 
 
-def _before(draft: Draft, column: str, ends: np.ndarray) -> str | None:
-    """A column as it was some rows before the outcomes, always as many; None where it was not."""
+def _before(draft: Draft, column: str, ends: np.ndarray, is_made: bool) -> str | None:
+    """A column as it was some rows before the outcomes; None where it was not.
+
+    What ``is_made`` stands always as many rows before: where it did not, it would pass for missed.
+    """
     told, name = ~draft.sample.missing(column), in_expression(column)
     at = np.flatnonzero(ends)
     if name is None or told[at].any():
         return None
-    often = {k: share(told[at[at >= k] - k]) for k in range(1, FARTHEST + 1)}
+    steps = range(1, FARTHEST + 1)
+    often = {k: share(told[at[at >= k] - k]) for k in steps}
     best = max(often, key=lambda k: often[k])
+    since = np.diff(at, prepend=-1)  # rows, of which the last is the outcome's
+    ever = np.any([told[np.maximum(at - k, 0)] & (k < since) for k in steps], axis=0)
+    if is_made and share(ever) > often[best] + RARELY:
+        return None
     return _lag(name, best) if often[best] > MOSTLY else None
 
 

@@ -106,7 +106,7 @@ def _counts(draft: Draft, column: str | None, complete: bool = False) -> bool:
 
 
 def _number(owner: np.ndarray, numbers: np.ndarray, complete: bool) -> bool:
-    """Whether each row has a number of its own among those of its owner."""
+    """Whether no two rows of an owner have the same number."""
     own, codes = together(owner), np.unique(numbers, return_inverse=True)[1].reshape(-1)
     if int(together(own, codes).max(initial=-1)) + 1 < COUNTED * len(own):
         return False

@@ -380,7 +380,7 @@ MANY_SIZES, MANY_ROWS = 8, 200
 
 
 def are_amounts(draft: Draft, column: str, worth: np.ndarray) -> bool:
-    """Whether gains or losses vary as if they were drawn anew for each trial."""
+    """Whether gains or losses vary as if each trial had new ones."""
     if not any(like(c, f"{SIDES} loss lose losses amount") for c in sums_of(draft, column)):
         return False
     sizes = len(np.unique(worth))
