@@ -171,6 +171,22 @@ def test_the_first_sentence_counts_each_learner_once(gathered: Results, tmp_path
     assert [row.counts for row in found.rows_of_all] == [[1, 1], [1, 1]]
 
 
+def test_what_the_data_do_not_decide_is_said_first(gathered: Results, tmp_path: Path) -> None:
+    open_, coin = ("A", "undecided between A and B"), ("B", "no better than a coin")
+    clear, other = ("A", "clear"), ("B", "undecided between B and A")
+    few = _selection_of(tmp_path / "few", gathered, *[[said] * 2 for said in (open_, other, coin)])
+    first, second, *_ = answer(few).sentences
+    assert first.startswith("The data decide little: for 2 of 3 learners another model or a coin")
+    assert second.startswith("A explains 1 of 3 learners best (not clearly); B explains 1 (not cl")
+    assert next(iter(SelectedModels(few).withheld())) == first  # printed before the table, too
+    half = _selection_of(tmp_path / "half", gathered, *[[said] * 2 for said in (open_, clear)])
+    assert answer(half).sentences[0] == "A explains 2 of 2 learners best (1 clearly)."
+    none = _selection_of(tmp_path / "none", gathered, [open_] * 2, [open_] * 2)
+    assert answer(none).sentences[1] == "A explains 2 of 2 learners best (none clearly)."
+    alone = _selection_of(tmp_path / "alone", gathered, [open_] * 2)
+    assert answer(alone).sentences[0] == "A explains this learner best (not clearly)."
+
+
 def test_clear_answers_that_are_right_or_wrong_together(gathered: Results, tmp_path: Path) -> None:
     """Each of ten learners has A by far, but perhaps all of them have B."""
     made = _selection_of(tmp_path / "made", gathered, *[[("A", "clear"), ("A", "clear")]] * 10)

@@ -38,8 +38,7 @@ COIN, NONE = "no better than a coin", "probably none of these"
 
 def summary_of(results: Results) -> Iterator[Listing | Sentence]:
     """The answer by the first criterion, how sure it is, what is wrong with it."""
-    found = SelectedModels(results)
-    yield from map(Sentence, found.withheld())
+    yield from map(Sentence, (found := SelectedModels(results)).withheld())
     if len(results.names) == 1:
         yield Sentence(f"O{ALONE[1:]}.", strong=f"O{ALONE[1:]}.")
     yield found.listing()
@@ -73,6 +72,7 @@ class Selected:
     model: str
     words: str  # what the model is; empty where it cannot be built again
     count: int
+    clear: int  # of these, with a clear verdict
     share: float
     interval: tuple[float, float] | None  # 95%, of its share in the population
 
@@ -110,8 +110,7 @@ class SelectedModels:
 
     @cached_property
     def agreeing(self) -> int:
-        """How many learners get the same model by all criteria."""
-        # The rows of a learner stand together.
+        """How many learners, whose rows stand together, get the same model by all criteria."""
         models = self.frame["model"].to_numpy().reshape(-1, len(self.results.criteria))
         return int(np.all(models == models[:, :1], axis=1).sum())
 
@@ -137,12 +136,14 @@ class SelectedModels:
         unexplained = pl.col("verdict").is_in(nothing)
         named = pl.when(unexplained).then("verdict").otherwise(pl.col("model").cast(pl.String))
         counts = Counter(found.select(named.alias("model"))["model"].to_list())
+        clear = Counter(found.filter(pl.col("verdict") == manifest.CLEAR)["model"].to_list())
         words = {**self.words, OTHER: "a partition of the contexts that is not a candidate"}
         models = [
             Selected(
                 name,
                 words.get(name, ""),
                 counts[name],
+                clear[name],
                 counts[name] / max(self.n, 1),
                 self._intervals.get(name),
             )
@@ -234,13 +235,11 @@ class SelectedModels:
             NONE: "probably none of the candidates for {}",
             **{word: f"withheld for {{}} (it {word})" for word in DEPENDS if word},
         }
-        told = []
-        for word, words in meaning.items():
-            if counts[word]:
-                whom = f"{counts[word]:,} of {self.unit}" if not told else f"{counts[word]:,}"
-                told.append(words.format(whom))
-        if told:
-            yield f"{'; '.join(told)}."
+        told: list[str] = []
+        for word in filter(counts.get, meaning):
+            of = "" if told else f" of {self.unit}"
+            told.append(meaning[word].format(f"{counts[word]:,}{of}"))
+        yield from [f"{'; '.join(told)}."] if told else []
 
     def robust(self) -> Iterator[str]:
         """One line on the other criteria."""
@@ -272,7 +271,7 @@ class SelectedModels:
             yield f"howlearn completeness {where} shows how much the candidates miss."
 
     def withheld(self) -> Iterator[str]:
-        """Before any answer: that no candidate fits, or that many depend on a bound or a prior."""
+        """Before any answer: that no candidate fits, or what most answers depend on."""
         yield from manifest.before_answers(manifest.fit_of(self.results.manifest))
         counts = self.verdicts()
         for word in filter(None, DEPENDS):
@@ -287,13 +286,17 @@ class SelectedModels:
                     f"{what}. Set --max-rate to the largest plausible rate."
                 )
                 return
+        if self.n > 1 and 2 * counts["undecided"] > self.n:
+            yield (
+                f"The data decide little: for {counts['undecided']:,} of {self.unit} another model "
+                "or a coin explains the choices nearly as well."
+            )
         yield from self._hang_together()
 
     def _hang_together(self) -> Iterator[str]:
         """Clear answers for a model whose share in the population is not known at all."""
-        clear = Counter(self.first.filter(pl.col("verdict") == manifest.CLEAR)["model"].to_list())
         for each in self.models:
-            n, ends, share = clear[each.model], each.interval, clear[each.model] / max(self.n, 1)
+            n, ends, share = each.clear, each.interval, each.clear / max(self.n, 1)
             least = share - 2.0 * np.sqrt(share * (1.0 - share) / max(self.n, 1))  # by chance
             if ends is not None and n >= MANY_CLEAR and ends[0] < least / 2:
                 yield (
@@ -324,8 +327,7 @@ def _excluded(results: Results) -> Iterator[Listing | Sentence]:
 def _doubts(frame: pl.DataFrame) -> Iterator[Sentence]:
     """Approximations, and chains that did not agree."""
     rough = frame.filter(pl.col("evidence").str.starts_with("approximate"))
-    names = rough["model"].unique(maintain_order=True).to_list()
-    if names:
+    if names := rough["model"].unique(maintain_order=True).to_list():
         yield Sentence(
             f"the evidence for {', '.join(names)} is an approximation that may be wrong by some "
             "nats (population.csv says why)",
@@ -371,8 +373,7 @@ def _attention(results: Results) -> Iterator[Sentence]:
     counts: Counter[str] = Counter()
     for word, count in results.statuses.iter_rows():
         counts[word] += count
-    found = [word for word in STATUSES if word not in ("ok", "unseen") and counts[word]]
-    if found:
+    if found := [word for word in STATUSES if word not in ("ok", "unseen") and counts[word]]:
         told = listed([f"{counts[word]:,} {word}" for word in found])
         yield Sentence(f"Of {counts.total():,} estimates, {told}.")
 
@@ -427,10 +428,9 @@ def _stability(results: Results) -> Iterator[Listing | Sentence]:
         (criterion, f"{mean:.2f}", f"{low:.2f} to {high:.2f}", f"{under:,}")
         for criterion, _, mean, low, high, under in results.stabilities()
     ]
-    columns = ("criterion", "mean", "quartiles", "learners below 0.5")
     title = "Stability: share of simulated doubles that are given the same model"
-    legend = "This is not the probability that the model is right."
-    yield Listing(title, columns, rows, legend=legend)
+    heads = ("criterion", "mean", "quartiles", "learners below 0.5")
+    yield Listing(title, heads, rows, legend="It is not the probability that the model is right.")
 
 
 def _weights(results: Results, found: SelectedModels) -> Iterator[Sentence]:
@@ -438,13 +438,13 @@ def _weights(results: Results, found: SelectedModels) -> Iterator[Sentence]:
     frame = results.table("leaders", INCLUDED)
     for model in filter(is_weighted, results.models):
         last = last_changes(frame.filter(pl.col("model") == model.name))
-        text = f"{model.name}: the leading strategy changes for {len(last):,} of "
-        text += many(found.n, results.unit)
+        whom = f"{len(last):,} of {many(found.n, results.unit)}"
+        text = f"{model.name}: the leading strategy changes for {whom}"
         if len(last):
             low, middle, high = (last.quantile(q, "linear") for q in (0.25, 0.5, 0.75))
             text += f", for the last time at trial {middle:.0f} (median; "
             text += f"quartiles {low:.0f} and {high:.0f})"
         yield Sentence(f"{text}.")
     if results.folder is not None:
-        where = f"Weights by trial, mean weights, changes of the leader, charts: {results.folder}/"
-        yield Sentence(where, "next")
+        what = "Weights by trial, mean weights, changes of the leader, charts"
+        yield Sentence(f"{what}: {results.folder}/", "next")

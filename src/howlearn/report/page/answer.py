@@ -114,12 +114,13 @@ def _lead(found: SelectedModels, unit: str) -> str:
     if models:
         most = counts[models[0].model]
         who = f"this {unit}" if one else f"{most:,} of {many(found.n, unit)}"
-        parts.append(f"{_named(models[0])} explains {who} best")
+        parts.append(f"{_named(models[0])} explains {who} best{_clearly(models[0])}")
     if len(models) > 1:
         left = sum(counts[each.model] for each in models[2:])
         named = f"{in_words(len(models) - 2)} other model{'s' * (len(models) > 3)}"
         more = f", and {named} the other {left:,}" if left and found.condition is None else ""
-        parts.append(f"{_named(models[1])} explains {counts[models[1].model]:,}{more}")
+        second = f"{counts[models[1].model]:,}{_clearly(models[1])}"
+        parts.append(f"{_named(models[1])} explains {second}{more}")
     whose = (f"this {unit}",) * 2 if one else (f"{coin:,}", f"{none:,}")
     whose = whose if models or one else tuple(f"{each} of {many(found.n, unit)}" for each in whose)
     parts += [f"no model is better than a coin for {whose[0]}"] * (coin > 0)
@@ -130,6 +131,13 @@ def _lead(found: SelectedModels, unit: str) -> str:
 
 def _named(each: Selected) -> str:
     return f"{each.model} ({each.words})" if each.words else each.model
+
+
+def _clearly(each: Selected) -> str:
+    """For how many of them the verdict is clear, where it is not for all."""
+    if each.clear == each.count:
+        return ""
+    return f" ({each.clear or 'none'} clearly)" if each.count > 1 else " (not clearly)"
 
 
 def _alone(found: SelectedModels, unit: str) -> str:
