@@ -205,6 +205,9 @@ def test_stickiness_is_found_and_named_and_the_truth_is_left_alone() -> None:
     assert not more.alarm
     assert more.row["completeness"] > 0.97
     assert more.compared[0].startswith("With ByPattern+stickiness ")
+    whole = replace(more, completeness=more.completeness.with_columns(lower=pl.lit(1.0)))
+    assert "100%" not in whole.answer[0]  # "100% (100% to 100%)" would promise too much
+    assert whole.answer[0].startswith("The search found nothing that predicts")
 
 
 def test_too_few_and_one() -> None:

@@ -111,6 +111,11 @@ class Completeness(Analysis):
                 f"There is nothing to predict: the best prediction that was found is "
                 f"{max(row['ceiling'] - row['coin'], 0.0):.3f} nats per trial better than a coin."
             ]
+        if not self.alarm and row["lower"] > 0.995:  # "100% (100% to 100%)" would promise too much
+            return [
+                "The search found nothing that predicts these choices better than the models do. "
+                "This does not prove that one of them is true."
+            ]
         share = f"{row['completeness']:z.0%}"
         between = f"95% interval {row['lower']:z.0%} to {row['upper']:z.0%}"
         told = [f"The models capture at most {share} of what can be predicted ({between})."]
