@@ -141,3 +141,47 @@ def test_a_number_of_thousands_of_digits(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(f'[{{"a": {"1" * 5000}}}]')
     with pytest.raises(DataError, match="a whole number of more than 4,300 digits"):
         read(tmp_path / "a.json")
+
+
+def counted(items: list) -> dict:
+    """A list as Firebase keeps it: an object whose names are numbers."""
+    return {str(i): item for i, item in enumerate(items)}
+
+
+IDS = tuple(f"-N{i}xKq3bAbZ" for i in LEARNERS)
+PEOPLE = dict(zip(IDS, TRIALS, strict=True))
+FIREBASE = {
+    "in people": {w: {"age": 9, "trials": counted(t)} for w, t in PEOPLE.items()},
+    "beside what is known": {w: {"age": 9, **counted(t)} for w, t in PEOPLE.items()},
+    "trial_1": {w: {f"trial_{i}": r for i, r in enumerate(t)} for w, t in PEOPLE.items()},
+    "under ids": {
+        "study": {
+            w: {f"-M{i:09}": {**r, "at": {"x": i}} for i, r in enumerate(t)}
+            for w, t in PEOPLE.items()
+        }
+    },
+    "with a hole": {w: {"trials": [None, *t]} for w, t in PEOPLE.items()},
+    "columns": {
+        w: {"age": 9, **{name: counted([r[name] for r in t]) for name in t[0]}}
+        for w, t in PEOPLE.items()
+    },
+    "with a list of people": {
+        "people": {w: {"age": 20, "sex": "f"} for w in IDS},
+        "task": {w: counted([{**r, "on": ["l", "r"]} for r in t]) for w, t in PEOPLE.items()},
+    },
+    "as text": {w: {"age": 9, "data": json.dumps(t)} for w, t in PEOPLE.items()},
+}
+
+
+@pytest.mark.parametrize("kind", FIREBASE)
+def test_numbered_objects_are_lists(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(FIREBASE[kind]))
+    assert_same(read(path), IDS)
+
+
+def test_numbers_of_learners_stay(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    people = {str(7 * i): t for i, t in enumerate(TRIALS, start=1)}
+    path.write_text(json.dumps({"subjects": people}))
+    assert_same(read(path), ("7", "14", "21"))

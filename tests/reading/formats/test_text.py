@@ -13,6 +13,7 @@ from howlearn.core.errors import DataError
 from howlearn.reading.formats.open import open_tables
 from howlearn.reading.read import read
 from sameness import FRAME, ROWS, assert_same, comma, lines
+from workbooks import write_xlsx
 
 PLAIN = "\n".join(lines()) + "\n"
 SEMICOLONS = "\n".join(lines(";", reward=comma)) + "\n"
@@ -194,3 +195,64 @@ def test_the_last_line_of_gorilla(tmp_path: Path, end: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text("\n".join([*lines(), end]))
     assert_same(read(path))
+
+
+META = ("file,date,participant,zone", "rl.csv,May 4,p9,GMT")
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        META,
+        (*META, ""),
+        tuple(line + "," for line in META),
+        (*(line + "," for line in META), ",,,,"),
+        ("file,date,version,zone,room", "rl.csv,May 4,3,GMT,12"),
+        ("Experiment,learning", "Date,May 4", "Version,3", ""),
+        ("Scenario - learning", "written - May 4, 10:11", ""),
+        ("Design,,,Behaviour,",),
+        ("Who,Design,Design,Behaviour,Behaviour",),
+    ],
+)
+def test_rows_above_the_names(tmp_path: Path, above: tuple[str, ...]) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(above) + "\n" + PLAIN)
+    assert_same(read(path))
+
+
+def test_the_learner_above_the_table(tmp_path: Path) -> None:
+    for i in (1, 2, 3):
+        rows = [line.split(",", 1)[1] for line in lines() if line.startswith((f"{i},", "subject"))]
+        (tmp_path / f"run{i}.csv").write_text("\n".join([META[0], f"a,b,{i},c", "", *rows]))
+    study = read(tmp_path)
+    assert_same(study)
+    assert any("what is above was left out (participant was kept)" in n for n in study.notes)
+
+
+HEADS = {
+    "groups": ["Design,,,Behaviour,", ",".join(ROWS)],
+    "split": ["subject,trial,stimulus,response,", ",,,choice,reward"],
+    "units": [",".join(ROWS), ",#,,,points"],
+    "labels above": ["Number of the person,Count,What was shown,Pressed,Won", ",".join(ROWS)],
+}
+
+
+@pytest.mark.parametrize("kind", HEADS)
+@pytest.mark.parametrize("name", ["a.csv", "a.xlsx"])
+def test_two_rows_of_names(tmp_path: Path, name: str, kind: str) -> None:
+    path = tmp_path / name
+    if name == "a.csv":
+        path.write_text("\n".join([*HEADS[kind], *lines()[1:]]))
+    else:
+        heads = [[text or None for text in line.split(",")] for line in HEADS[kind]]
+        write_xlsx(path, {"Data": [*heads, *FRAME.rows()]})
+    assert_same(read(path))
+
+
+def test_the_same_name_below_two_groups(tmp_path: Path) -> None:
+    rows = [line + ",7" for line in lines()[1:]]
+    heads = ["subject,trial,stimulus,choice,outcome,", ",,,key,value,value"]
+    (tmp_path / "a.csv").write_text("\n".join([*heads, *rows]))
+    table = open_tables(tmp_path / "a.csv")[0][0]
+    assert table.columns[3:] == ("key", "outcome value", "outcome value (2)")
+    assert table.first_row == 3

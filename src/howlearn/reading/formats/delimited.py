@@ -16,6 +16,7 @@ import polars as pl
 
 from howlearn.core.errors import DataError, Problem
 from howlearn.core.text import many
+from howlearn.reading.columns import guess
 from howlearn.reading.formats import TEXT, Format
 from howlearn.reading.formats.detect import CHUNK, format_named, reason_of, refused
 from howlearn.reading.formats.encodings import (
@@ -40,26 +41,31 @@ from howlearn.reading.formats.experiment_logs import (
 from howlearn.reading.formats.nested import flat, object_in
 from howlearn.reading.formats.table import (
     MOST_COLUMNS,
+    Extended,
     Table,
     distinct_names,
     told_twice,
     too_many_columns,
 )
 from howlearn.reading.formats.text_layout import (
+    ABOVE,
+    LABELS_NOTE,
+    TWO_ROWS,
     Layout,
+    described,
     is_data,
     is_wrapped,
     layout_of,
     rows_of_labels,
     split,
 )
+from howlearn.reading.problems import listed
 
 HEAD_LINES = 100  # that the layout is found out from
 HEAD_BYTES = 2**20
 WIDE = 16  # columns from which rows are first seen to have so many values
 TAIL_BYTES, LAST_BYTES = 2**12, 110  # at the end, for empty lines and for Gorilla's last one
 _LAST = re.compile(rb'[\r\n]+"?END OF FILE[",;\t\s]*$')
-LABELS_NOTE = "what stands below the names of its columns describes them, and was left out"
 EMPTY_ALLOWED = "a row with the names of the columns, then one row per trial"
 
 
@@ -100,13 +106,13 @@ class Delimited(Table):
             self.layout = layout
         elif not header and not layout.unnamed and is_data(layout.names, layout.records):
             layout = self._without_header(layout)
-        elif not layout.unnamed and (rows := rows_of_labels(layout.records)):
-            self._about_names = rows
-            self.first_row += rows
-            labels = zip(layout.names, layout.records[0], strict=False)
-            self.about = {name: {"Description": text.strip()} for name, text in labels if text}
-            layout = replace(layout, records=layout.records[rows:])
-            self.layout = layout
+        elif not layout.unnamed:
+            rows = 0 if layout.about else rows_of_labels(layout.records)
+            labels = layout.records[0] if rows else layout.labels
+            self._about_names = rows or layout.about
+            self.first_row += self._about_names
+            self.about = described(layout.names, labels)
+            self.layout = layout = replace(layout, records=layout.records[rows:])
         names = ("", *layout.names) if layout.unnamed else layout.names
         self.twice = [name for name, times in Counter(names).items() if name and times > 1]
         kept = iter(distinct_names([name for name in names if name]))
@@ -348,7 +354,7 @@ class Delimited(Table):
             kind = f"PsychoPy {kind}"
         elif is_jspsych(self.columns):
             kind = f"jsPsych {kind}"
-        elif self._about_names and not self.about:
+        elif self._about_names and not self.about and not layout.about:
             kind = f"Qualtrics {kind}"
         elif "subjID" in self.columns and self.separator != ",":
             kind = f"hBayesDM {kind.lower() if kind == 'Text' else kind}"
@@ -366,11 +372,14 @@ class Delimited(Table):
         if self.twice:
             yield told_twice(self.twice)
         if self._about_names:
-            yield LABELS_NOTE if self.about else QUALTRICS_NOTE
+            qualtrics = not self.about and not self.layout.about
+            yield QUALTRICS_NOTE if qualtrics else LABELS_NOTE if self.about else TWO_ROWS
         if self._wrapped:
             yield "each of its rows was in quotes as a whole; the quotes were removed"
         if self.layout.above:
-            yield f"its columns are named in row {self.first_row - 1}; what is above was left out"
+            row = self.first_row - self._about_names - 1
+            kept = f" ({listed([*layout.told])} was kept)" if (layout := self.layout).told else ""
+            yield ABOVE.format(row) + kept
 
     def _not_text(self) -> Problem:
         remedy = "save the file as CSV UTF-8"
@@ -406,14 +415,13 @@ def _members(values: pl.Series, key: str) -> pl.Series:
     return values.replace_strict(members, return_dtype=pl.String, default=None)
 
 
-def open_text(
-    path: Path, inside: str | None = None, content: bytes | None = None
-) -> list[Delimited]:
+def open_text(path: Path, inside: str | None = None, content: bytes | None = None) -> list[Table]:
     """A text; one that is called otherwise must look like a table."""
     table, named = Delimited(path, content), format_named(path)
     if named is not None and named not in FORMATS and len(table.columns) < 2:
         raise refused(path, f"a file that is not {named.name} or is damaged")
-    return [table]
+    told = {k: v for k, v in table.layout.told.items() if not guess("learner", table.columns)}
+    return [Extended(table, told, table.about) if told else table]
 
 
 FORMATS = (

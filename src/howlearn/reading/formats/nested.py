@@ -211,7 +211,7 @@ def _of_list(value: list[Any], look: Look, depth: int, name: str) -> pl.DataFram
     if not value:
         return None
     if all(isinstance(item, Mapping) for item in value):
-        inside = sum(_holds_trials(item) for item in value)
+        inside = sum(holds_trials(item) for item in value)
         if 2 * inside <= len(value):
             return from_records(value)
     elif not all(isinstance(item, Mapping | list | pl.DataFrame) for item in value):
@@ -315,7 +315,7 @@ def _records(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(v, Mapping) for v in value)
 
 
-def _holds_trials(value: Any) -> bool:
+def holds_trials(value: Any) -> bool:
     """Whether an object is more than one trial: it has a list of them, or vectors of them."""
     if not isinstance(value, Mapping):
         return False
@@ -331,8 +331,7 @@ def _holds_trials(value: Any) -> bool:
         return True
     arrays = Counter(a.shape for inner in value.values() if (a := array_of(inner)) is not None)
     return any(times >= 2 for times in arrays.values()) or any(
-        _holds_trials(inner)
-        or (isinstance(inner, list) and inner and all(map(_holds_trials, inner)))
+        holds_trials(inner) or (isinstance(inner, list) and inner and all(map(holds_trials, inner)))
         for inner in value.values()
     )
 
@@ -351,6 +350,10 @@ def _with_trials(value: Mapping[str, Any], look: Look, depth: int) -> pl.DataFra
     chosen = frames if len(frames) == 1 and not keys else (named or keys)
     if not chosen or (len(chosen) > 1 and not named):
         return None
+    if not named and any(holds_trials(v) for k, v in value.items() if k not in chosen):
+        apart = _learners(value, look, depth)  # a list of people beside what each of them did
+        if apart is not None:
+            return apart
     table = table_in(value[chosen[0]], look, depth + 1, chosen[0])
     return None if table is None else _beside(table, value, chosen[0], look)
 
@@ -420,8 +423,20 @@ def _learners(value: Mapping[str, Any], look: Look, depth: int) -> pl.DataFrame 
     columns = [{c for c in frame.columns if c[0:1] != "\0"} for frame in tables.values()]
     alike = columns and len(set.intersection(*columns)) * 2 > max(map(len, columns))
     if not alike:
-        return None
+        return _largest(tables, value, look)
     for name in found.keys() - tables.keys():
         look.leave(name, what_is(value[name]))
     stems = {name.rstrip("0123456789").strip("_-. ") for name in tables}
     return parts(tables, stems.pop() if len(stems) == 1 else "")
+
+
+def _largest(
+    tables: Mapping[str, pl.DataFrame], value: Mapping[str, Any], look: Look
+) -> pl.DataFrame | None:
+    """The one table that is many times as long as all others, as trials are beside people."""
+    [first, *others] = sorted(tables, key=lambda name: -tables[name].height) or [""]
+    if not others or tables[first].height < MUCH * sum(tables[name].height for name in others):
+        return None
+    for name in value.keys() - {first}:
+        look.leave(name, what_is(value[name]) or "a separate table")
+    return tables[first]

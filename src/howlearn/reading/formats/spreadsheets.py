@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +15,16 @@ from howlearn.core.errors import DataError, Problem
 from howlearn.reading.formats import Format
 from howlearn.reading.formats.detect import ZIP, names_in, no_damage, no_panic
 from howlearn.reading.formats.table import INSIDE, Held, distinct_names, one_of, told_twice
-from howlearn.reading.formats.text_layout import is_data
+from howlearn.reading.formats.text_layout import (
+    ABOVE,
+    LABELS_NOTE,
+    TWO_ROWS,
+    Heads,
+    described,
+    heads_of,
+    is_data,
+    rows_of_labels,
+)
 from howlearn.reading.formats.workbook_sizes import OLE, Room, checked_room
 
 LOOKED_AT = 60  # rows among which the names of the columns are sought
@@ -54,19 +63,16 @@ def open_excel(path: Path, inside: str | None = None, content: bytes | None = No
             f"the sheet{'s' * (not one)} {', '.join(others)} {'has' if one else 'have'} other "
             f"columns and {'was' if one else 'were'} not read"
         )
-    return [
-        Held(
-            f"{path}{INSIDE}{sheet}" if several else str(path),
-            sheet if several else path.stem,
-            table.frame,
-            f"Excel, sheet {sheet}",
-            table.first_row,
-            [*(notes if i == 0 else ()), *([told_twice(table.twice)] if table.twice else [])],
-            table.twice,
-            table.bare,
-        )
-        for i, (sheet, table) in enumerate(alike)
-    ]
+    read = []
+    for i, (sheet, table) in enumerate(alike):
+        name = f"{path}{INSIDE}{sheet}" if several else str(path)
+        own = [*table.notes, *([told_twice(table.twice)] if table.twice else [])]
+        stem = sheet if several else path.stem
+        kind, told = f"Excel, sheet {sheet}", [*(notes if i == 0 else ()), *own]
+        held = Held(name, stem, table.frame, kind, table.first_row, told, table.twice, table.bare)
+        held.about = table.about
+        read.append(held)
+    return read
 
 
 def _alike(found: Sequence[tuple[str, _Sheet]]) -> list[tuple[str, _Sheet]]:
@@ -85,6 +91,8 @@ class _Sheet(NamedTuple):
     first_row: int  # of the data
     twice: tuple[str, ...]  # names of several columns
     bare: tuple[str, ...] = ()  # columns without names
+    about: Mapping[str, Mapping[str, str]] = {}
+    notes: tuple[str, ...] = ()
 
 
 def _table(book: Any, sheet: str, room: Room) -> _Sheet | None:
@@ -101,6 +109,12 @@ def _table(book: Any, sheet: str, room: Room) -> _Sheet | None:
     widest = max(sum(value is not None for value in row) for row in head)
     if widest < 2:
         return None
+    shown = [[value or "" for value in row] for row in head]
+    heads = heads_of(shown)
+    if heads is None and (labels := rows_of_labels(shown[1:])) and _names(head[0]) == cells.width:
+        heads = Heads(0, 1 + labels, tuple(shown[0]), tuple(shown[1]))
+    if heads is not None:
+        return _below(cells, heads)
     named = [i for i, row in enumerate(head) if _names(row) >= max(2, _FULL * widest)]
     header = named[0] if named else [sum(v is not None for v in row) for row in head].index(widest)
     bare = not named and is_data([v or "" for v in head[header]], head[header + 1 :])
@@ -118,6 +132,17 @@ def _table(book: Any, sheet: str, room: Room) -> _Sheet | None:
     if bare:
         return _Sheet(pl.DataFrame(kept), header + 1, (), tuple(counted))
     return _Sheet(pl.DataFrame(kept), header + 2, tuple(twice))
+
+
+def _below(cells: pl.DataFrame, heads: Heads) -> _Sheet:
+    """The table below names that are not simply the first row."""
+    start = heads.above + heads.rows
+    values = zip(distinct_names(heads.names), _values(cells[start:]), strict=True)
+    kept = [v.alias(name) for name, v in values if name or v.null_count() < len(v)]
+    twice = [name for name, times in Counter(heads.names).items() if name and times > 1]
+    about = described(heads.names, heads.labels)
+    note = LABELS_NOTE if about else TWO_ROWS if heads.rows > 1 else ABOVE.format(heads.above + 1)
+    return _Sheet(pl.DataFrame(kept), start + 1, tuple(twice), about=about, notes=(note,))
 
 
 def _names(row: list[str | None]) -> int:

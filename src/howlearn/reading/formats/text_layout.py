@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, zip_longest
+from typing import NamedTuple
+
+from howlearn.reading.columns import GUESSED, guess, is_telling
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "|", " ": "blanks"}
+LABELS_NOTE = "what stands below the names of its columns describes them, and was left out"
+TWO_ROWS = "the names of its columns take two rows, which were put together"
+ABOVE = "its columns are named in row {}; what is above was left out"
 BLANKS = " "  # runs of them
 _BETWEEN = tuple(separator for separator in SEPARATORS if separator != BLANKS)
 RECORDS = 60  # that are looked at
@@ -31,6 +38,9 @@ class Layout:
     unnamed: bool = False  # the rows have one more value than there are names, before the others
     above: bool = False  # a title stands above the names
     longer: bool = False  # rows have separators at their end that the names have not
+    labels: tuple[str, ...] = ()  # what rows below the names say about the columns
+    about: int = 0  # such rows
+    told: Mapping[str, str] = field(default_factory=dict)  # what is above tells about all rows
 
     @property
     def words(self) -> str:
@@ -60,26 +70,77 @@ def layout_of(lines: Sequence[str]) -> Layout | None:
         return None
     separator = said or _separator(lines[first:])
     found = _laid_out(lines, first, separator)
-    if sum(map(bool, found.names)) < 2:
+    if sum(map(bool, found.names)) < 2 or _is_ragged(found):
         return _below_a_title(lines, first, said) or found
     if comments and any(map(_is_number, found.names)):  # the names stand behind a #
         named = _laid_out(lines, comments[-1], separator)
         if len(named.names) > 1 and len(named.names) == len(found.names):
             return named
-    return found
+    return _with_heads(lines, first, found) or found
+
+
+def _is_ragged(found: Layout) -> bool:
+    """Whether most rows have another number of values than the first."""
+    enough = len(found.records) >= FEWEST_BELOW and found.separator != BLANKS
+    return enough and _share(found.records, len(found.names)) < 0.5
+
+
+def _with_heads(lines: Sequence[str], first: int, found: Layout) -> Layout | None:
+    """The layout of a table whose names are not simply the values of its first row."""
+    if found.unnamed or found.separator == BLANKS or not _may_have_heads(found.records):
+        return None
+    above = lines[first : first + RECORDS]
+    if any(line.count('"') % 2 for line in above):
+        return None
+    rows = [(_records([line], found.separator) or [[]])[0] for line in above]
+    heads = heads_of(rows)
+    if heads is None:
+        return None
+    below = heads.above + heads.rows
+    records = [tuple(row) for row in rows[below:] if any(v.strip() for v in row)]
+    return replace(
+        found,
+        header=first + heads.above,
+        names=heads.names,
+        records=tuple(records),
+        above=heads.above > 0,
+        labels=heads.labels,
+        about=heads.rows - 1,
+        told=told_in(rows[: heads.above]),
+    )
+
+
+def _may_have_heads(records: Sequence[Sequence[str]]) -> bool:
+    """Whether numbers at the end stand below words in several columns: a quick look."""
+    if len(records) <= FEWEST_BELOW:
+        return False
+    ends = [j for j, text in enumerate(records[-1]) if _is_number(text)]
+    words = {
+        j
+        for row in records[:FEWEST_BELOW]
+        for j in ends
+        if len(row) > j and row[j].strip() and not _is_number(row[j])
+    }
+    return bool(words)
 
 
 def _below_a_title(lines: Sequence[str], first: int, said: str | None) -> Layout | None:
     """The layout of a table that starts some lines below the first."""
+    unnamed = None  # a table whose rows have names too, which a row above names may seem to be
     for start in range(first + 1, min(first + TITLE_LINES, len(lines) - 1)):
         separator = said or _separator(lines[start:])
         found = _laid_out(lines, start, separator)
         width = len(found.names)
         if width < 3 or separator == BLANKS or not all(found.names) or not found.records:
             continue
-        if _share(found.records, width) >= 0.9 and not any(map(_is_number, found.names)):
-            return replace(found, above=True)
-    return None
+        if _share(found.records, width) < 0.9 or any(map(_is_number, found.names)):
+            continue
+        rows = [(_records([line], separator) or [[]])[0] for line in lines[first:start]]
+        found = replace(found, above=True, told=told_in(rows))
+        if not found.unnamed and not (unnamed and is_data(found.names, found.records)):
+            return found
+        unnamed = unnamed or found
+    return unnamed
 
 
 def is_wrapped(layout: Layout) -> bool:
@@ -179,6 +240,133 @@ def _are_labels(record: Sequence[str], told: Sequence[Sequence[str]]) -> bool:
         and not any(_is_number(text) or text in told[i] for i, text in there.items())
         and not any(there[i].lower() in _NOTHING for i in numbers)
     )
+
+
+class Heads(NamedTuple):
+    """Where the names of columns are: how many rows are above, how many rows they take."""
+
+    above: int
+    rows: int
+    names: tuple[str, ...]
+    labels: tuple[str, ...]  # a further row that describes the columns
+
+
+def heads_of(rows: Sequence[Sequence[str]]) -> Heads | None:
+    """The names of columns where they are not simply the first row; None where they are.
+
+    Numbers tell where the data begin. Above may be what is about the whole file, then one row of
+    names, with labels below, or one with groups of columns above it.
+
+    >>> below = [("s1", "1", "0.5"), ("s1", "2", "0.7"), ("s2", "1", "0.2")]
+    >>> heads_of([("date", "version", ""), ("May 1", "2", ""), ("who", "trial", "rt"), *below])
+    Heads(above=2, rows=1, names=('who', 'trial', 'rt'), labels=())
+    >>> heads_of([("person", "response", ""), ("", "key", "number"), *below]).names
+    ('person', 'key', 'response number')
+    """
+    width = max(map(len, rows), default=0)
+    columns = [[row[j].strip() if len(row) > j else "" for row in rows] for j in range(width)]
+    starts = Counter(n for column in columns for n in _numbers_from(column))
+    start = max(starts, key=lambda n: (starts[n], -n), default=0)
+    if start < 2 or starts[start] < 2:
+        return None
+    used = [j for j in range(width) if any(columns[j][start:])]
+    head = [[column[i] for column in columns] for i in range(start)]
+    names, labels, above = head[-1], (), _rows_above(head)
+    if start - above > 2:
+        above = start - 1 if all(names[j] for j in used) else start - 2
+    if any(
+        head[i][j] in columns[j][start:] for i in range(above, start) for j in used if head[i][j]
+    ):
+        return None  # a trial whose numbers are missing
+    if above == start:
+        return None
+    if start - above == 2:
+        names, labels = _joined(head[-2], head[-1], used)
+    if sum(bool(names[j]) for j in used) < NAMED * len(used):
+        return None
+    return Heads(above, start - above, tuple(names), tuple(labels))
+
+
+NAMED = 0.6  # of the columns
+
+
+def _rows_above(head: Sequence[Sequence[str]]) -> int:
+    """How many of the rows above the data are about the whole file, such as names and values."""
+    found = 0
+    for i, row in enumerate(head):
+        there = [j for j, text in enumerate(row) if text]
+        pair = there in ([0], [0, 1]) and len(row) > 3 and all(head[-1][j] for j in there)
+        if pair or not there or any(_is_number(row[j]) for j in there):
+            found = i + 1
+    return found
+
+
+def _joined(
+    top: Sequence[str], low: Sequence[str], used: Sequence[int]
+) -> tuple[Sequence[str], Sequence[str]]:
+    """The names of columns from two rows, and what describes them."""
+    tops, lows = ([row[j] for j in used if row[j]] for row in (top, low))
+    lacks, alike = len(used) - len(tops), len({*tops}) < len(tops)
+    whole = not lacks or (lacks == 1 and len(lows) == len(used))
+    if whole and not alike and _roles(tops) >= _roles(lows):
+        return top, low
+    names, group = [], ""
+    for above, below in zip(top, low, strict=True):
+        group = above or group
+        alone = low.count(below) == 1 and (is_telling(below) or not is_telling(group))
+        names.append(above if not below else below if alone else f"{group} {below}".strip())
+    return names, ()
+
+
+def _roles(names: Sequence[str]) -> int:
+    return sum(bool(guess(role, names)) for role in GUESSED)
+
+
+def _numbers_from(column: Sequence[str]) -> range:
+    """The places from which on there are numbers only; several where some before are empty."""
+    times, first = 0, 0
+    for place in range(len(column) - 1, -1, -1):
+        text = column[place]
+        if _is_number(text):
+            times, first = times + 1, place
+        elif text and text.lower() not in _NOTHING:
+            return range(place + 1, first + 1) if times >= FEWEST_BELOW else range(0)
+    return range(first + 1) if times >= FEWEST_BELOW else range(0)
+
+
+def told_in(rows: Sequence[Sequence[str]]) -> dict[str, str]:
+    """What the rows above a table tell about learner, session or group, by its name.
+
+    >>> told_in([["file", "participant"], ["x.csv", "p7"], []]), told_in([["Subject: 4"]])
+    ({'participant': 'p7'}, {'Subject': '4'})
+    """
+    pairs: list[tuple[str, str]] = []
+    for row, after in zip_longest(rows, rows[1:], fillvalue=()):
+        there = [text.strip() for text in row if text.strip()]
+        if len(there) == 1:
+            name, _, value = there[0].partition(":")
+            pairs += [(name, value)]
+        elif len(there) == 2:
+            pairs += [(there[0], there[1])]
+        pairs += [*zip(row, after, strict=False)] if len(there) > 1 else []
+    return {
+        name.strip(): value.strip()
+        for name, value in reversed(pairs)
+        if value.strip() and len(value) < LONGEST and _says_whose(name.strip())
+    }
+
+
+def described(names: Sequence[str], labels: Sequence[str]) -> dict[str, dict[str, str]]:
+    """What labels say about columns, as sidecars do."""
+    pairs = zip(names, labels, strict=False)
+    return {name: {"Description": text.strip()} for name, text in pairs if text}
+
+
+LONGEST = 60  # letters of a name
+
+
+def _says_whose(name: str) -> bool:
+    return len(name) < LONGEST and bool(guess("learner", [name]))
 
 
 _NOTHING = {*"na n/a nan null none nil missing undefined inf -inf true false".split()}
