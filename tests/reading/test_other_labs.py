@@ -105,6 +105,42 @@ def test_logs_of_presentation_begin_with_what_was_shown(tmp_path: Path) -> None:
     assert found.trials()["context"].to_list() == [f"cue_{r['t'] % 2}" for r in rows]
 
 
+PRESENTATION = (
+    "Subject\tTrial\tEvent Type\tCode\tTime\tTTime\tUncertainty\tDuration\tUncertainty\tStim Type"
+)
+SECOND = "Event Type\tCode\tType\tResponse\tRT\tRT Uncertainty\tTime\tDuration\tReqTime\tReqDur"
+
+
+@pytest.mark.parametrize("more", ["", "+", "Pulse", "too late"])
+def test_whole_logs_of_presentation(tmp_path: Path, more: str) -> None:
+    """Lines above and a second table below; rows of responses end early; scanner and crosses."""
+    rows, draw = bandit(), np.random.default_rng(1)
+    for who in range(PEOPLE):
+        lines = ["Scenario - task", "Logfile written - 03/04/2021 10:11", "", PRESENTATION, ""]
+        lines += [
+            f"p{who}\t1\tPicture\tinstr\t9\t0\t1\t20\t2\tother",
+            f"p{who}\t1\tResponse\t3\t12",
+        ]
+        for r in [r for r in rows if r["who"] == f"p{who}"]:
+            shown, fb = f"cue_{r['t'] % 2}", ("wrong", "correct")[r["won"]]
+            events = [("Picture", shown), ("Response", r["made"] + 1), ("Picture", fb)]
+            if more == "+":
+                events.insert(2, ("Picture", "+"))
+            elif more == "Pulse" and draw.random() < 0.5:
+                events.insert(int(draw.integers(3)), ("Pulse", "99"))
+            elif more and draw.random() < 0.05:
+                events = [("Picture", shown), ("Picture", "too late"), *events]
+            for kind, code in events:
+                end = "\t0\t1\t20\t2\tother" if kind == "Picture" else "\t0\t1"
+                lines.append(f"p{who}\t{r['t'] + 2}\t{kind}\t{code}\t{9 * r['t']}{end}")
+        below = ["", SECOND, "", *["Picture\tcue_1\thit\t1\t432\t1\t99\t20\t3\t4"] * 30]
+        (tmp_path / f"p{who}-x.log").write_text("\r\n".join([*lines, *below]))
+    found = inspect(tmp_path)
+    assert found.questions == ()
+    check(found, [str(r["made"] + 1) for r in rows], [r["won"] for r in rows])
+    assert found.trials()["context"].to_list() == [f"cue_{r['t'] % 2}" for r in rows]
+
+
 @pytest.mark.parametrize("beside", ["acc", "stay", "total"])
 def test_outcomes_that_are_called_by_the_options_are_what_was_earned(beside: str) -> None:
     """Whether a choice was good or the same as before, and sums, are no outcomes beside them."""

@@ -61,8 +61,8 @@ def parse_wide(text: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
             )
         expression = said
         for pattern in found:
-            bare = re.sub(r"\.[A-Za-z]+$", "", pattern)
-            column = re.sub(r"[*?]+", "", bare).strip("_.- ") or name
+            bare = re.sub(r"^([^.]*)\.[A-Za-z]+$", r"\1", pattern)
+            column = re.sub(r"([_.\- ])[*?]+\1|[*?]+", r"\1", bare).strip("_.- ") or name
             column = name if name not in ROLES_NAMED else column
             if patterns.setdefault(column, pattern) != pattern:
                 raise HowlearnError(f"--wide {text!r}: {column} occurs twice")

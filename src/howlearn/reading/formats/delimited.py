@@ -35,6 +35,7 @@ from howlearn.reading.formats.experiment_logs import (
     is_import_row,
     is_jspsych,
     is_psychopy,
+    log_rows,
     with_points,
     without_quotes,
 )
@@ -233,7 +234,8 @@ class Delimited(Table):
             try:
                 records = split(islice(lines, before, None), self.separator)
                 below = islice(records, self._header + self._about_names, None)
-                yield from enumerate(below, start=self.first_row)
+                numbered = enumerate(below, start=self.first_row)
+                yield from log_rows(numbered, self.columns) if self.layout.short else numbered
             except (csv.Error, UnicodeDecodeError) as error:
                 raise DataError([self._unknown(error)]) from None
 
@@ -323,8 +325,7 @@ class Delimited(Table):
     def _expanded(self) -> dict[str, tuple[str, str]]:
         """Columns for what the objects in cells hold: their name → the column, and the key."""
         rows = [row for row in self.layout.records if "{" in "".join(row)]
-        shift = 0 if not self.layout.unnamed else 1
-        width = len(self.layout.names) + shift
+        width = len(self.layout.names) + self.layout.unnamed
         holding = [
             i
             for i in range(width)
@@ -377,9 +378,8 @@ class Delimited(Table):
         if self._wrapped:
             yield "each of its rows was in quotes as a whole; the quotes were removed"
         if self.layout.above:
-            row = self.first_row - self._about_names - 1
-            kept = f" ({listed([*layout.told])} was kept)" if (layout := self.layout).told else ""
-            yield ABOVE.format(row) + kept
+            kept = f" ({listed([*self.layout.told])} was kept)" if self.layout.told else ""
+            yield ABOVE.format(self.first_row - self._about_names - 1) + kept
 
     def _not_text(self) -> Problem:
         remedy = "save the file as CSV UTF-8"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,33 @@ def _trials(head: dict[str, str], frames: Sequence[Frame]) -> list[dict[str, str
                 row.setdefault(name, value)
         told[level] = len(rows)
     return rows
+
+
+# Presentation's logs: rows of an event end early, and a second table follows.
+
+
+_EVENT = ("event type", "code")
+_NO_EVENTS = {"pulse", "port input", "quit", "pause", "resume", "manual", "nothing"}
+_FILLERS = {*"fix fixation fixcross fixationcross cross + blank blankscreen iti isi wait".split()}
+
+
+def is_presentation(columns: Sequence[str]) -> bool:
+    """Whether the columns are those of Presentation's logs."""
+    return {name.lower() for name in columns} >= {*_EVENT}
+
+
+def log_rows(
+    records: Iterable[tuple[int, list[str]]], columns: Sequence[str]
+) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a log that are about what was shown or done, filled up to the last column."""
+    kind, code = map([*map(str.lower, columns)].index, _EVENT)
+    for row, values in records:
+        if columns[kind] in values:
+            return
+        more = [*values, *[""] * (len(columns) - len(values))]
+        filler = re.sub(r"[^a-z+]", "", more[code].lower()) in _FILLERS
+        if not (filler or more[kind].lower() in _NO_EVENTS):
+            yield row, more
 
 
 # What experiment software writes into cells, as plain values.

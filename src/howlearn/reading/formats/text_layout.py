@@ -11,6 +11,7 @@ from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 from howlearn.reading.columns import GUESSED, guess, is_telling
+from howlearn.reading.formats.experiment_logs import is_presentation
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "|", " ": "blanks"}
 LABELS_NOTE = "what stands below the names of its columns describes them, and was left out"
@@ -38,6 +39,7 @@ class Layout:
     unnamed: bool = False  # the rows have one more value than there are names, before the others
     above: bool = False  # a title stands above the names
     longer: bool = False  # rows have separators at their end that the names have not
+    short: bool = False  # rows may end early, and another table may follow
     labels: tuple[str, ...] = ()  # what rows below the names say about the columns
     about: int = 0  # such rows
     told: Mapping[str, str] = field(default_factory=dict)  # what is above tells about all rows
@@ -50,7 +52,7 @@ class Layout:
     @property
     def rewritten(self) -> bool:
         """Whether polars cannot read it as it is."""
-        return self.separator == BLANKS or self.unnamed or self.longer
+        return self.separator == BLANKS or self.unnamed or self.longer or self.short
 
 
 def layout_of(lines: Sequence[str]) -> Layout | None:
@@ -82,7 +84,7 @@ def layout_of(lines: Sequence[str]) -> Layout | None:
 def _is_ragged(found: Layout) -> bool:
     """Whether most rows have another number of values than the first."""
     enough = len(found.records) >= FEWEST_BELOW and found.separator != BLANKS
-    return enough and _share(found.records, len(found.names)) < 0.5
+    return enough and not found.short and _share(found.records, len(found.names)) < 0.5
 
 
 def _with_heads(lines: Sequence[str], first: int, found: Layout) -> Layout | None:
@@ -133,7 +135,8 @@ def _below_a_title(lines: Sequence[str], first: int, said: str | None) -> Layout
         width = len(found.names)
         if width < 3 or separator == BLANKS or not all(found.names) or not found.records:
             continue
-        if _share(found.records, width) < 0.9 or any(map(_is_number, found.names)):
+        even = found.short or _share(found.records, width) >= 0.9
+        if not even or any(map(_is_number, found.names)):
             continue
         rows = [(_records([line], separator) or [[]])[0] for line in lines[first:start]]
         found = replace(found, above=True, told=told_in(rows))
@@ -178,7 +181,10 @@ def _laid_out(lines: Sequence[str], first: int, separator: str) -> Layout:
     unnamed = bool(rows) and all(len(row) == len(names) + 1 for row in rows)
     trailing = all(not row[-1].strip() for row in rows)
     longer = any(_trailing(row, len(names)) for row in rows)
-    return Layout(separator, first, names, rows, unnamed and not trailing, longer=longer)
+    short = is_presentation(names)
+    return Layout(
+        separator, first, names, rows, unnamed and not trailing, longer=longer, short=short
+    )
 
 
 def is_data(names: Sequence[str], records: Sequence[Sequence[str | None]]) -> bool:
@@ -352,7 +358,7 @@ def told_in(rows: Sequence[Sequence[str]]) -> dict[str, str]:
     return {
         name.strip(): value.strip()
         for name, value in reversed(pairs)
-        if value.strip() and len(value) < LONGEST and _says_whose(name.strip())
+        if value.strip() and len(name) + len(value) < LONGEST and guess("learner", [name.strip()])
     }
 
 
@@ -363,10 +369,6 @@ def described(names: Sequence[str], labels: Sequence[str]) -> dict[str, dict[str
 
 
 LONGEST = 60  # letters of a name
-
-
-def _says_whose(name: str) -> bool:
-    return len(name) < LONGEST and bool(guess("learner", [name]))
 
 
 _NOTHING = {*"na n/a nan null none nil missing undefined inf -inf true false".split()}

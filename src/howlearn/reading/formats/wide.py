@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ RESPONSE = "responseid"  # whose row it is where surveys have one row per learne
 _BEFORE = re.compile(
     r"(?:t|tr|trial)?[\s_.\-]?(?P<number>[0-9]+)[\s_.\-]+(?P<name>[^\W\d_].*)", re.IGNORECASE
 )
+_OTREE = re.compile(r"(?P<app>[^.]+)\.(?P<number>[0-9]+)\.(?P<name>(player|group|subsession)\..+)")
+_RUN = re.compile(r"[0-9]+")
+_LONG, _MOST_RUNS = 200, 4  # letters of a name; numbers in it
 _LETTER = re.compile(r"[^\W\d_]")
 _BETWEEN = "_.-" + "".join(filter(str.isspace, map(chr, range(0x3001))))
 _DIGITS = "0123456789"
@@ -68,8 +72,58 @@ def families_in(columns: Sequence[str]) -> Families | None:
     for name, family in families.items():
         if len(family) >= FEWEST:
             alike.setdefault(tuple(sorted(family)), {})[name] = family
+    best = _best(alike)
+    inside = _best(_by_numbers_inside(columns))
+    if inside is not None and (best is None or len(inside.columns) > len(best.columns)):
+        return inside
+    return best
+
+
+def _best(alike: Mapping[tuple[int, ...], Mapping[str, Mapping[int, str]]]) -> Families | None:
+    """The families with the most numbers, where several have them."""
     best = max(alike.items(), key=lambda item: len(item[0]) * (len(item[1]) > 1), default=None)
     return None if best is None or len(best[1]) < 2 else Families(best[1], best[0])
+
+
+def _by_numbers_inside(
+    columns: Sequence[str],
+) -> dict[tuple[int, ...], dict[str, dict[int, str]]]:
+    """Many columns whose names differ by one or two numbers, wherever these stand.
+
+    >>> names = [f"b{i}_t{k}_{what}" for i in (1, 2) for k in range(4) for what in ("key", "won")]
+    >>> [found] = _by_numbers_inside(names).values()
+    >>> [*found], found["b_t_key"][5]
+    (['b_t_key', 'b_t_won'], 'b2_t0_key')
+    """
+    groups: dict[str, list[tuple[tuple[int, ...], str]]] = {}
+    for column in columns:
+        runs = _RUN.findall(column) if len(column) < _LONG else []
+        if 0 < len(runs) <= _MOST_RUNS and max(map(len, runs)) <= _LONGEST:
+            groups.setdefault(_RUN.sub("0", column), []).append((tuple(map(int, runs)), column))
+    alike: dict[tuple[tuple[int, ...], ...], dict[str, dict[tuple[int, ...], str]]] = {}
+    for group in groups.values():
+        different = [len({*each}) > 1 for each in zip(*(runs for runs, _ in group), strict=True)]
+        if len(group) < ENOUGH or not 1 <= sum(different) <= 2:
+            continue
+        name = _without_runs(group[0][1], different)
+        keys = {tuple(itertools.compress(runs, different)): column for runs, column in group}
+        if _LETTER.search(name) and len(keys) == len(group):
+            alike.setdefault(tuple(sorted(keys)), {})[name] = keys
+    return {
+        (numbers := tuple(key[0] if len(key) == 1 else i for i, key in enumerate(keys, start=1))): {
+            name: {n: family[key] for n, key in zip(numbers, keys, strict=True)}
+            for name, family in families.items()
+        }
+        for keys, families in alike.items()
+    }
+
+
+def _without_runs(column: str, left_out: Sequence[bool]) -> str:
+    """A name without some of its numbers, and without brackets and doubled signs between words."""
+    kept = iter(left_out)
+    name = _RUN.sub(lambda run: "" if next(kept) else run[0], column).replace("[]", "")
+    name = re.sub(r"([\s_.:\-])[\s_.:\-]+", r"\1", name.replace("()", ""))
+    return name.strip(_BETWEEN + ":")
 
 
 def numbered(column: str) -> tuple[str, str]:
@@ -79,7 +133,12 @@ def numbered(column: str) -> tuple[str, str]:
 
     >>> [numbered(column) for column in ("choice_12", "r [3]", "t4 key", "x", "7")]
     [('choice', '12'), ('r', '3'), ('key', '4'), ('', ''), ('', '')]
+    >>> numbered("task.12.player.option_2")  # as oTree names columns
+    ('task.player.option_2', '12')
     """
+    match = _OTREE.fullmatch(column)
+    if match is not None:
+        return f"{match['app']}.{match['name']}", match["number"]
     match = _BEFORE.fullmatch(column)
     if match is not None:
         return match["name"].strip(), match["number"]

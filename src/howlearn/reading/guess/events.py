@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -10,7 +11,13 @@ from howlearn.core.errors import HowlearnError
 from howlearn.reading.columns import is_time, like
 from howlearn.reading.guess.behaviour import words_of
 from howlearn.reading.guess.coding import worth
-from howlearn.reading.guess.column_checks import is_number, materialise, share
+from howlearn.reading.guess.column_checks import (
+    GOOD_WORDS,
+    are_words,
+    is_number,
+    materialise,
+    share,
+)
 from howlearn.reading.guess.draft import (
     BY_CONTENT,
     Answer,
@@ -154,13 +161,20 @@ def _ends_with_outcomes(
     said = [{*draft.sample.texts(c)[rows]} for c in draft.free if c != column]
     beside = [{*words_of(values.pop())} for values in said if len(values) == 1]
     named = any(not RESPONSES.isdisjoint(words) for words in (*beside, *map(words_of, made)))
-    return worth(ends) is not None, named, not any(map(is_number, ends))
+    return bool(_rated(ends)), named, not any(map(is_number, ends))
+
+
+def _rated(ends: list[str]) -> Mapping[str, str]:
+    """What each outcome is as a number; nothing where that cannot be told."""
+    if are_words(ends):
+        return {end: str(int(end.lower() in GOOD_WORDS)) for end in ends}
+    return worth(ends) or {}
 
 
 def _ask(draft: Draft, name: str, shown: list[str], made: list[str], ends: list[str]) -> None:
     """Which event is a success, where each outcome comes right after a choice."""
     plain = {end: re.sub(r"[\W_]+", "", end.lower()) for end in ends}
-    known = worth(ends) or {}
+    known = _rated(ends)
     good = [e for e in ends if f"no{plain[e]}" in plain.values() or known.get(e) == "1"]
     action, where = _lag(name, 1), is_among(name, ends)
     context = (_lag(name, 2),) if len(shown) > 1 else ("none",)
