@@ -212,3 +212,24 @@ def test_altered_sources_are_written_again(folder: Path, monkeypatch: pytest.Mon
     file.write_text("found = 2\n")
     assert kernels._load("tried", "found = 1\n", "*").found == 1
     assert file.read_text() == "found = 1\n"
+
+
+def test_what_is_kept_is_loaded_without_making_ready_to_compile(folder: Path) -> None:
+    """By the second of two processes; what is not kept is compiled as ever."""
+    code = """if True:
+        import sys
+        import numpy as np
+        from howlearn.engine import compile
+        out = np.empty(4)
+        compile.foretelling().softened(np.array([0, 2, 4]), np.zeros(4), out)
+        print("numba.np.arraymath" in sys.modules, np.exp(out).tolist())
+        """
+
+    def told() -> str:
+        return subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True
+        ).stdout
+
+    first, second = told(), told()
+    assert first.startswith("True")
+    assert second == first.replace("True", "False")

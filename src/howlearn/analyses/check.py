@@ -19,7 +19,7 @@ import polars as pl
 from howlearn.analyses.doubles import Doubles, doubles_again, doubles_of, sampled
 from howlearn.analyses.foretold import absolute_fit
 from howlearn.analyses.signatures import Record, Signatures
-from howlearn.core.arrays import Floats, Ints
+from howlearn.core.arrays import Floats, Ints, special
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
@@ -299,10 +299,8 @@ def _moments(values: Floats) -> tuple[Floats, Floats]:
 
 def _two_sided(apart: Floats, variance: Floats, freedom: Ints) -> Floats:
     """P-values of Student's t; 1 where nothing varies and nothing differs, 0 where it does."""
-    from scipy.special import stdtr
-
     safe = np.where(variance > 0, variance, 1.0)
-    p = 2 * stdtr(np.maximum(freedom, 1), -np.abs(apart) / np.sqrt(safe))
+    p = 2 * special().stdtr(np.maximum(freedom, 1), -np.abs(apart) / np.sqrt(safe))
     return np.where(variance > 0, p, np.where(np.abs(apart) > 1e-9, 0.0, 1.0))
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from howlearn.analyses.mechanism_space import Data, Space
-from howlearn.core.arrays import Floats, Ints
+from howlearn.core.arrays import Floats, Ints, special
 from howlearn.engine import compile as compiled
 from howlearn.engine.search import filling
 from howlearn.models.adjustments import Part
@@ -182,12 +182,10 @@ class Tables(Tops):
         return np.clip(u.reshape(n, n_models * points, d), 1e-5, 1 - 1e-5)
 
     def _local(self, points: int, stream: int) -> None:
-        from scipy.special import gammaincinv, ndtri
-
         space, d = self.space, self.top.shape[2]
         u = self._uniform(points, d + 1, stream)
-        square = np.maximum(2.0 * gammaincinv(2.5, u[..., d]), 1e-6)
-        z = ndtri(u[..., :d]) * np.sqrt(5.0 / square)[..., None]
+        square = np.maximum(2.0 * special().gammaincinv(2.5, u[..., d]), 1e-6)
+        z = special().ndtri(u[..., :d]) * np.sqrt(5.0 / square)[..., None]
         model = np.repeat(np.arange(self.top.shape[1]), points)
         x = np.zeros_like(z)
         about = (space.on_coordinates, self.top, self.root, STRETCH)
@@ -196,13 +194,11 @@ class Tables(Tops):
         self.blocks.append((points, "tops", self.top.copy(), self.root.copy()))
 
     def _drawn(self, at: Population, points: int, stream: int) -> None:
-        from scipy.special import ndtri
-
         space = self.space
         n, n_models, d = self.top.shape
         model = np.repeat(np.arange(n_models), points)
         sd, plus = WIDER * np.sqrt(at.variance), SIGNS[0] + SIGNS[1] * at.plus
-        y = at.mean + sd * ndtri(self._uniform(points, len(sd), stream))
+        y = at.mean + sd * special().ndtri(self._uniform(points, len(sd), stream))
         x = np.zeros((n, n_models * points, d))
         random = [np.random.default_rng([self.seed, stream + 10, i]) for i in range(n)]
         for g, kind in enumerate(space.kinds):

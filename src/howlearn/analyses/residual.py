@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.analyses.foretold import Rows
-from howlearn.core.arrays import Bools, Floats, Ints
+from howlearn.core.arrays import Bools, Floats, Ints, special
 from howlearn.core.errors import HowlearnError
 from howlearn.core.study import Study
 from howlearn.engine import compile as compiled
@@ -374,12 +374,10 @@ def gain_by_person(rows: Rows, new: Floats, old: Floats) -> Floats:
 
 def probability(gain: Floats) -> float:
     """P-value that the mean over people is above 0, one-sided; 1 where nothing was gained."""
-    from scipy.special import stdtr
-
     n, spread = len(gain), float(np.std(gain, ddof=1)) if len(gain) > 1 else 0.0
     if gain.sum() < 0.01 or spread == 0.0:
         return 1.0
-    return float(stdtr(n - 1, -gain.mean() / (spread / np.sqrt(n))))
+    return float(special().stdtr(n - 1, -gain.mean() / (spread / np.sqrt(n))))
 
 
 def with_family(rows: Rows, features: Features, family: Family, score: Floats) -> Floats:

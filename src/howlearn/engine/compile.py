@@ -236,9 +236,10 @@ def _load(name: str, text: str, first_use: str) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
-    tell_compiler()
     with _kept_beside():
         spec.loader.exec_module(module)
+    parts = sys.modules.get("howlearn.engine.parts")  # of numba in which it was tried
+    parts.load_quickly(module) if parts else tell_compiler()
     return module
 
 

@@ -7,12 +7,17 @@ intermediate code is made here: callers take it in, and optimise and translate a
 
 from __future__ import annotations
 
+from types import MethodType, ModuleType
 from typing import Any, Literal
 
+from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.runtime.nrt import rtsys
 from numba.core.typed_passes import NativeLowering
+
+from howlearn.core.world import tell_compiler
 
 
 class _Library(JITCodeLibrary):
@@ -54,3 +59,21 @@ class PartCompiler(CompilerBase):
             manager.add_pass(_Lowering if issubclass(each, NativeLowering) else each, why)
         manager.finalize()
         return [manager]
+
+
+def load_quickly(module: ModuleType) -> None:
+    """Have the kept functions of a module loaded without more."""
+    for each in vars(module).values():
+        kept = getattr(each, "_cache", None)
+        if type(kept) is FunctionCache:
+            kept.load_overload = MethodType(_load, kept)
+
+
+def _load(kept: Any, signature: Any, context: Any) -> Any:
+    """In place of FunctionCache.load_overload: compiling makes everything else ready by itself."""
+    rtsys.initialize(context)  # the memory of arrays
+    with kept._guard_against_spurious_io_errors():
+        found = kept._load_overload(signature, context)
+    if found is None:
+        tell_compiler()
+    return found

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from howlearn.core.arrays import Floats, Ints
+from howlearn.core.arrays import Floats, Ints, special
 from howlearn.core.study import Study
 from howlearn.engine.search import filling
 from howlearn.fitting.replay import advisor_for
@@ -45,9 +45,7 @@ def uniform(n: int, points: int, d: int, seed: int) -> Floats:
 
 
 def _normals(u: Floats) -> Floats:
-    from scipy.special import ndtri
-
-    return ndtri(u)
+    return special().ndtri(u)
 
 
 class Likelihood:
@@ -179,10 +177,8 @@ def _log_t(square: Floats, d: int) -> Floats:
 
 def _t_draws(n: int, d: int, seed: int) -> Floats:
     """[learner, point, parameter] of the standard t distribution."""
-    from scipy.special import gammaincinv
-
     u = uniform(n, LOCAL, d + 1, seed + 1)
-    square = np.maximum(2.0 * gammaincinv(FREEDOM / 2, u[..., d]), 1e-9)  # chi²
+    square = np.maximum(2.0 * special().gammaincinv(FREEDOM / 2, u[..., d]), 1e-9)  # chi²
     return _normals(u[..., :d]) * np.sqrt(FREEDOM / square)[..., None]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from howlearn.core.arrays import Floats
+from howlearn.core.arrays import Floats, special
 from howlearn.core.rule import Parameter
 from howlearn.models.model import Model
 
@@ -99,15 +99,13 @@ def _logit(parameter: Parameter, value: float) -> float:
 
 def log_outside(holes: Floats, points: Floats) -> Floats:
     """[learner, point]: the log of what the holes of a model leave at points[…, parameter]."""
-    from scipy.special import ndtr
-
     inside: dict[float, Floats] = {}
     for d, e, kind, at, width, number in holes:
         if not kind:
             break
         t = points[..., int(d)] - (points[..., int(e)] if e >= 0 else 0.0)
         z = (t - at) / width
-        taken = np.exp(-0.5 * z**2) if kind == BOTH else ndtr(-z if kind == BELOW else z)
+        taken = np.exp(-0.5 * z**2) if kind == BOTH else special().ndtr(-z if kind == BELOW else z)
         inside[number] = inside.get(number, 1.0) * taken
     with np.errstate(divide="ignore"):
         found = [np.log1p(-taken) for taken in inside.values()]

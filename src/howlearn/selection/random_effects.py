@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from howlearn.core.arrays import Floats, log_sum
+from howlearn.core.arrays import Floats, log_sum, special
 from howlearn.selection.mixture_shares import HELD, checked, checked_prior, climb, scaled
 
 # The probability of the data when the shares of the models are not known.
@@ -131,9 +131,7 @@ def _log_likelihoods(likelihood: Floats, log_shares: Floats) -> Floats:
 
 def _log_density(log_shares: Floats, alpha: Floats) -> Floats:
     """Of every draw under every Dirichlet distribution: [draw, distribution]."""
-    from scipy.special import gammaln
-
-    constant = gammaln(alpha.sum(axis=1)) - gammaln(alpha).sum(axis=1)
+    constant = special().gammaln(alpha.sum(axis=1)) - special().gammaln(alpha).sum(axis=1)
     return log_shares @ (alpha - 1.0).T + constant
 
 
@@ -215,13 +213,11 @@ def _climb(evidence: Floats, before: Floats) -> tuple[Floats, Floats, list[float
     So a step takes two products of a matrix and a vector, and no logarithm for every model. einsum
     adds in the same order on any number of cores.
     """
-    from scipy.special import digamma
-
     likelihood, top = scaled(evidence)
     alpha, path = before, []
     weight, each = before, top
     for _ in range(STEPS):
-        logs = digamma(alpha) - digamma(alpha.sum())
+        logs = special().psi(alpha) - special().psi(alpha.sum())
         logs = np.maximum(logs, logs.max() - DEEPEST)
         weight = np.exp(logs - logs.max())
         each = np.einsum("ik,k->i", likelihood, weight)
@@ -237,9 +233,7 @@ def _climb(evidence: Floats, before: Floats) -> tuple[Floats, Floats, list[float
 
 
 def _log_beta(alpha: Floats) -> float:
-    from scipy.special import gammaln
-
-    return float(gammaln(alpha).sum() - gammaln(alpha.sum()))
+    return float(special().gammaln(alpha).sum() - special().gammaln(alpha.sum()))
 
 
 def exceedance(alpha: ArrayLike) -> Floats:
@@ -251,25 +245,21 @@ def exceedance(alpha: ArrayLike) -> Floats:
     >>> exceedance([2.0, 1.0]).round(4).tolist()
     [0.75, 0.25]
     """
-    from scipy.special import betainc
-
     alpha = np.asarray(alpha, np.float64)
     if len(alpha) == 1:
         return np.ones(1)
     if len(alpha) == 2:
-        first = float(betainc(alpha[1], alpha[0], 0.5))
+        first = float(special().betainc(alpha[1], alpha[0], 0.5))
         return np.array([first, 1.0 - first])
     found = np.array([_largest(alpha, k) for k in range(len(alpha))])
     return found / found.sum()
 
 
 def _largest(alpha: Floats, k: int) -> float:
-    from scipy.special import gammainc, gammainccinv, gammaincinv, gammaln
-
     a = alpha[k]
-    low = max(float(gammaincinv(a, TAIL)), 1e-300)
-    y = np.linspace(np.log(low), np.log(float(gammainccinv(a, TAIL))), NODES)
+    low = max(float(special().gammaincinv(a, TAIL)), 1e-300)
+    y = np.linspace(np.log(low), np.log(float(special().gammainccinv(a, TAIL))), NODES)
     x = np.exp(y)
-    others = np.prod(gammainc(np.delete(alpha, k)[:, None], x), axis=0)
-    density = np.exp(a * y - x - gammaln(a))
+    others = np.prod(special().gammainc(np.delete(alpha, k)[:, None], x), axis=0)
+    density = np.exp(a * y - x - special().gammaln(a))
     return float(np.sum(density * others) * (y[1] - y[0]))
