@@ -12,6 +12,7 @@ import howlearn as hl
 from howlearn.analyses.mechanism_jumps import Jumps
 from howlearn.analyses.mechanism_space import BASES, PLACES, Space, data_of
 from howlearn.analyses.mechanism_tables import Tables
+from howlearn.analyses.mechanism_tests import Missing
 from howlearn.analyses.mechanisms import Work
 from howlearn.core.rule import Parameter, Size
 from howlearn.core.study import Study
@@ -363,3 +364,12 @@ def test_people_who_take_other_contexts_together_are_seen() -> None:
     assert found.mechanisms["share"].null_count() == 2
     assert "howlearn select" in found.alarms[0]
     assert "other contexts together" in row(found, "generalisation")["withheld"]
+
+
+def test_what_completeness_points_to_is_missing_unless_it_is_ruled_out() -> None:
+    drift = known_mechanisms()["drift"]
+    unsure, no = Missing(drift, 0.3, 0.0, 0.8, 20), Missing(drift, 0.1, 0.0, 0.3, 20)
+    assert not unsure.alarms
+    assert replace(unsure, suspected=True).alarms
+    assert "what completeness misses" in replace(unsure, suspected=True).why
+    assert not replace(no, suspected=True).alarms

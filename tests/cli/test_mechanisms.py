@@ -210,3 +210,30 @@ def test_a_plan(run) -> None:
     Path("plan/mechanism-plan.csv").unlink()
     assert run(*words).status == 0  # that study only is made again
     assert Path("plan/mechanism-plan.csv").read_bytes() == before
+
+
+def test_what_completeness_found_for_the_same_files_is_used(run, file) -> None:
+    words = ("mechanisms", file, "--mechanism", "lapse", "--base", "delta")
+    assert run("select", file, "--out", "results", "--model", "OnePerItem").status == 0
+    manifest = json.loads(Path("results/manifest.json").read_text())
+    told = {"alarm": True, "sentence": "The models capture at most 60%. They miss something."}
+    manifest["fit"] = {"completeness": told}
+    Path("results/manifest.json").write_text(json.dumps(manifest))
+    Path("results/completeness").mkdir()
+    families = [("sureness", 0.01), ("over time", 0.02), ("item memory", 0.03), ("recency", 0.4)]
+    pl.DataFrame(families, ["family", "p"], orient="row").write_csv(
+        "results/completeness/reasons.csv"
+    )
+    ran = run(*words, "--out", "results/mechanisms")
+    assert ran.status == 0, ran.err
+    said = " ".join(Path("results/mechanisms/mechanisms.txt").read_text().split())
+    assert "the models compared in results: The models capture at most 60%" in said
+    assert "They miss sureness, which may be lapse, listed here." in said
+    assert "They miss over time, which may be drift, not listed here." in said
+    assert "They miss item memory, and no mechanism here is that." in said
+    assert "recency" not in said
+    assert run(*words, "--out", "alone").status == 0
+    assert "Completeness" not in Path("alone/mechanisms.txt").read_text()
+    pl.read_csv(file).head(900).write_csv("others.csv")
+    assert run(*words[:1], "others.csv", *words[2:], "--out", "results/others").status == 0
+    assert "Completeness" not in Path("results/others/mechanisms.txt").read_text()

@@ -133,7 +133,7 @@ class Completeness(Analysis):
         for sentence in self.answer:
             yield Sentence(sentence)
         yield from map(Sentence, self.compared)
-        if len(self.reasons):
+        if (self.reasons["p"] < LEVEL).any():
             rows = [
                 (
                     row["family"], f"{row['gain']:.4f}", p_value(row["p"]),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from howlearn.analyses.mechanism_space import MOST_PARTS
+from howlearn.analyses.mechanism_space import MOST_PARTS, OPEN
 from howlearn.core.arrays import Floats
 from howlearn.core.text import Listing, Sentence, listed, many
 from howlearn.models.adjustments import BASES, Part
@@ -17,7 +17,6 @@ from howlearn.models.mechanism_parts import known_mechanisms
 from howlearn.results.analysis import DRAWN, Analysis
 
 NAMES = (*known_mechanisms(), BASES[1])
-OPEN = 0.5  # an upper end of a share above which a part that is not listed is not ruled out
 PEOPLE, TRIALS = 20, 150  # with fewer, only what nearly everybody shows is found
 
 
@@ -49,6 +48,7 @@ class Mechanisms(Analysis):
     absent: Mapping[str, str]
     about: Mapping[str, Any]  # learners, trials, together, bases
     remarks: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()  # what completeness said of a selection
     shares: Floats = field(default_factory=lambda: np.empty((0, 0)))  # [draw, mechanism]
     locations: Floats = field(default_factory=lambda: np.empty((0, 0)))
 
@@ -189,12 +189,17 @@ class Mechanisms(Analysis):
                 f"Parts that were not listed ({listed(tried)}) were added one at a time; one "
                 "counted as missing if the 95% interval of its share lay above 10%."
             )
+        if self.beside:
+            found.append(
+                "So did one that howlearn completeness pointed to, unless its interval ended below "
+                f"{OPEN:.0%}."
+            )
         if cells:
             found.append("Other ways to take contexts together were tested in the same way.")
         return found
 
     def summary(self) -> Iterator[Listing | Sentence]:
-        yield from (Sentence(each) for each in (*self.limits, *self.alarms))
+        yield from (Sentence(each) for each in (*self.limits, *self.beside, *self.alarms))
         rows = [
             (
                 row["mechanism"],
@@ -217,7 +222,7 @@ class Mechanisms(Analysis):
 
     def texts(self) -> Mapping[str, str]:
         parts = {
-            "What can be shown": [*self.limits, *self.alarms],
+            "What can be shown": [*self.limits, *self.beside, *self.alarms],
             "Results": self.result_sentences,
             "Not looked for": [f"{name}: {why}." for name, why in self.absent.items()],
             "Methods": self.method_sentences,

@@ -47,6 +47,7 @@ PLACES = (
 )  # fmt: skip
 MOST_ACTIONS = 5  # for which a bias towards some of them can be told from all else
 MOST_PARTS = 8  # of which all combinations are looked at
+OPEN = 0.5  # an upper end of a share above which a part that is not listed is not ruled out
 
 
 @dataclass(frozen=True, eq=False)

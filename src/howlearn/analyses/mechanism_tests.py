@@ -5,19 +5,27 @@ A part is missing if it is found beside those that are listed, as any of them is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, count
+from pathlib import Path
+from typing import Any
 
+from howlearn.analyses.completeness import LEVEL
 from howlearn.analyses.mechanism_jumps import Jumps
-from howlearn.analyses.mechanism_space import Space, data_of, why_not
+from howlearn.analyses.mechanism_space import OPEN, Space, data_of, why_not
 from howlearn.analyses.mechanism_tables import FOUND, Draws, Tops, ends
+from howlearn.analyses.residual import FAMILIES
 from howlearn.core.partition import Partition
 from howlearn.core.study import Study
 from howlearn.core.text import listed
 from howlearn.fitting.settings import feature_names
 from howlearn.models.adjustments import Part
 from howlearn.models.mechanism_parts import Generalisation, OtherCells, known_mechanisms
+from howlearn.results.manifest import COMPLETENESS, fit_of
+from howlearn.runs.files import read_record
+from howlearn.runs.folder import read_table, there
+from howlearn.runs.shards import MANIFEST
 
 CARRIES = Generalisation.name  # from one context to another, as cells do
 MOST_FEATURES = 4  # of which pairs are tried
@@ -32,18 +40,62 @@ class Missing:
     lower: float
     upper: float
     people: int
+    suspected: bool = False  # by completeness
 
     @property
     def alarms(self) -> bool:
-        """One person alone is too few."""
-        return self.lower > max(FOUND, 1.0 / self.people)
+        """One person alone is too few. A suspicion stands unless these data rule the part out."""
+        found = self.lower > max(FOUND, 1.0 / self.people)
+        return found or (self.suspected and self.upper > OPEN)
 
     @property
     def why(self) -> str:
         """Nothing is told of what it passes for."""
         if issubclass(self.part, OtherCells):
             return f"people seem to take other contexts together: {self.part.name}"
-        return f"{self.part.name} is not listed, seems to be there, and passes for it"
+        seen = "seems to be there" if self.lower > FOUND else "may be what completeness misses"
+        return f"{self.part.name} is not listed, {seen}, and passes for it"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What ``howlearn completeness`` found for a selection of the same files, if it was run."""
+
+    sentences: tuple[str, ...] = ()
+    suspected: frozenset[str] = frozenset()  # parts that are not listed
+
+    @classmethod
+    def of(cls, folder: Path, files: Mapping[str, str], names: Collection[str]) -> Beside:
+        """``folder`` has the selection, ``files`` are hashes, ``names`` the parts listed."""
+        manifest = read_record(folder / MANIFEST) if folder.is_dir() else None
+        told = fit_of(manifest or {}).get(COMPLETENESS)
+        if (
+            manifest is None
+            or not told
+            or {*manifest.get("input", {}).values()} != {*files.values()}
+        ):
+            return cls()
+        said = [f"Completeness of the models compared in {folder}: {told.get('sentence')}"]
+        lost: set[str] = set()
+        place = folder / "completeness"
+        if told.get("alarm") and there(place, "reasons"):
+            for row in read_table(place, "reasons").iter_rows(named=True):
+                words, missed = _missed(row, names)
+                said += words
+                lost |= missed
+        return cls((*said,), frozenset(lost))
+
+
+def _missed(row: Mapping[str, Any], names: Collection[str]) -> tuple[list[str], set[str]]:
+    """What a reason of completeness says of mechanisms, and those of it that are not listed."""
+    parts = {each.name: each.shown_by for each in FAMILIES}.get(row["family"], ())
+    if row["p"] >= LEVEL:
+        return [], set()
+    known = [name for name in parts if name in names]
+    said = "and no mechanism here is that"
+    if parts:
+        said = f"which may be {listed(known or parts, 'or')}, {'' if known else 'not '}listed here"
+    return [f"They miss {row['family']}, {said}."], set() if known else {*parts}
 
 
 def unlisted(study: Study, space: Space, told: dict[str, bool]) -> tuple[type[Part], ...]:
@@ -81,14 +133,15 @@ def _as_sets(partition: Partition) -> frozenset[frozenset[str]]:
 
 def missing(
     tables: Tops, draws: Draws, parts: Sequence[type[Part]], study: Study, cells: Partition | None,
-    step: Callable[[float], None] = lambda share: None,
+    suspected: Collection[str] = (), step: Callable[[float], None] = lambda share: None,
 ) -> list[Missing]:  # fmt: skip
     """The parts that are surest to be missing, first; cells before all, since they hold parts."""
 
     def tried(part: type[Part], instead: Sequence[str], way: Partition | None = None) -> Missing:
         data = None if way is None else data_of(study, way)
         step(next(done) / (len(ways) + len(parts)))
-        return Missing(part, *ends(tables.shares_with(part, draws, instead, data)), len(study))
+        share = ends(tables.shares_with(part, draws, instead, data))
+        return Missing(part, *share, len(study), part.name in suspected)
 
     done = count()
     # Jumps have one way to see the trials

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from howlearn.analyses.mechanism_space import (
     told_by,
 )
 from howlearn.analyses.mechanism_tables import Draws, Tables, ends
-from howlearn.analyses.mechanism_tests import Missing, missing, unlisted
+from howlearn.analyses.mechanism_tests import Beside, Missing, missing, unlisted
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.columns import of
 from howlearn.core.errors import HowlearnError
@@ -82,6 +82,7 @@ class Work:
     cells: Partition | None
     remarks: tuple[str, ...]
     together: bool = False
+    beside: Beside = field(default_factory=Beside)  # what completeness found
 
     @classmethod
     def of(
@@ -176,8 +177,9 @@ class Work:
         if tests:
             others = unlisted(self.study, self.space, told_by(self.study, self.cells))
             lacks = missing(
-                tables, draws, others, self.study, self.cells, lambda share: step(0.6 + 0.4 * share)
-            )
+                tables, draws, others, self.study, self.cells, self.beside.suspected,
+                lambda share: step(0.6 + 0.4 * share),
+            )  # fmt: skip
         step(1.0)
         return self.told(draws, lacks)
 
@@ -208,6 +210,7 @@ class Work:
                 "bases": self.space.bases,
             },
             self.remarks,
+            self.beside.sentences,
             draws.shares,
             draws.location,
         )

@@ -76,6 +76,7 @@ class Family:
     says: str
     tries: tuple[str, ...]  # as --add-model takes them; {} is a candidate
     otherwise: str = ""  # what else may be tried
+    shown_by: tuple[str, ...] = ()  # mechanisms of ``howlearn mechanisms`` that do so
 
     def words(self, results: Results, study: Study) -> str:
         """What may be added to the candidates, as words of ``howlearn select``."""
@@ -104,19 +105,21 @@ class Family:
 
 FAMILIES = (
     Family("repeats", "recent answers are repeated or avoided, whatever was shown",
-           ("{}+stickiness",)),
+           ("{}+stickiness",), shown_by=("stickiness", "trace")),
     Family("same-item repeats", "the last answer to the same context is repeated, rewarded or not",
-           ("q-perseveration", "wm-habit")),
-    Family("answer preference", "one answer is preferred throughout", ("{}+bias",)),
+           ("q-perseveration", "wm-habit"), shown_by=("stickiness", "trace")),
+    Family("answer preference", "one answer is preferred throughout", ("{}+bias",),
+           shown_by=("bias",)),
     Family("recency", "the latest outcomes count for more, or less, than in the candidates, or are "
-           "forgotten", ("wm-habit", "rlwm", "q-forgetting", "win-stay-lose-shift", "q-two-rates")),
+           "forgotten", ("wm-habit", "rlwm", "q-forgetting", "win-stay-lose-shift", "q-two-rates"),
+           shown_by=("forgetting", "asymmetry", "fictive", "attention")),
     Family("over time", "choices become surer, or less sure, with time than in the candidates",
-           ("{}+lapse", "switch({}, {other})", "hmm({}, {other})")),
+           ("{}+lapse", "switch({}, {other})", "hmm({}, {other})"), shown_by=("drift",)),
     Family("generalisation", "what was learned about other contexts is used",
-           ("alcove",), "howlearn discover, or other --features"),
+           ("alcove",), "howlearn discover, or other --features", ("generalisation",)),
     Family("item memory", "single contexts are remembered", ("OnePerItem", "gcm")),
     Family(SURENESS, "choices are less sure, or surer, than in the candidates",
-           ("{}+lapse", "switch({}, {other})", "hmm({}, {other})")),
+           ("{}+lapse", "switch({}, {other})", "hmm({}, {other})"), shown_by=("lapse", "drift")),
 )  # fmt: skip
 
 

@@ -225,6 +225,7 @@ def mechanisms(given: Given) -> None:
     For example: howlearn mechanisms trials.csv --smallest stickiness=0.2
     """
     from howlearn.analyses.mechanism_result import Mechanisms
+    from howlearn.analyses.mechanism_tests import Beside
     from howlearn.analyses.mechanisms import Work, parse_sizes
     from howlearn.cli import show
     from howlearn.models.user_code import named_part
@@ -241,6 +242,8 @@ def mechanisms(given: Given) -> None:
     show.reading(study)
     work = Work.of(study, parts, also, given.without, sizes, given.base, cells, given.together)
     manifest = manifest_of(given.files, study, [], options, "mechanisms")
+    names = [part.name for part in work.space.parts]
+    work = replace(work, beside=Beside.of(given.out.parent, manifest["input"], names))
     with (
         RunFolder(given.out, manifest, Mechanisms.outputs(), Start(given.fresh)) as run,
         show.progress_bar("looking for mechanisms") as progress,
