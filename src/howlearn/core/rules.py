@@ -27,7 +27,7 @@ class GradientBandit(Rule):
     cites = ("sutton2018",)
     smooth_with_gains = True
     pair_kernel = "pair"
-    sticky_kernel = "sticky"
+    sticky_kernel = "values"
 
     @staticmethod
     def update(h, p, chosen, p_chosen, feedback, eta):

@@ -135,14 +135,19 @@ class Whole(Space):
 
     @property
     def kernel(self) -> str:
-        """The loops that only this model has, where all cells share its parameters."""
-        if (self.index != np.arange(self.index.shape[1])).any():
+        """The loops that only such models have, where all cells share the parameters."""
+        if (self.index != self.index[:1]).any():
             return ""
         if not self.adjustments:
             return getattr(self.first, "kernel", "")
         sticky = [part.name for part in self.adjustments] == ["stickiness"]
-        gains = getattr(self.first, "form", "") == "gain"
+        gains = getattr(self.first, "form", "gain") == "gain"
         return getattr(self.first, "sticky_kernel", "") if sticky and gains else ""
+
+    @cached_property
+    def read(self) -> Ints:
+        """Where these loops find what they read: the learning part's, then the adjustments'."""
+        return np.concatenate([self.index[0], np.arange(self.edges[0], self.edges[-1])])
 
 
 class Told:
@@ -210,9 +215,9 @@ class RecordLikelihood:
         self.whole, self.setting, self.records = whole, setting, records
         self.told = told(whole, setting)
         self.offsets, self.log_options = records.offsets, records.log_options
-        self.kernel = whole.kernel
-        given = bool(self.kernel) or getattr(whole.first, "gradient", None) is not None
-        self.analytic = given and not whole.adjustments
+        self.kernel = "" if len(records.forgone) else whole.kernel
+        own = getattr(whole.first, "gradient", None) is not None and not whole.adjustments
+        self.analytic = bool(self.kernel) or own
 
     def at(self, learner: Ints, x: Floats, marks: Ints) -> Floats:
         """Log-likelihoods [problem, mark] of the trials before each mark, at parameters x."""
@@ -261,9 +266,18 @@ class RecordLikelihood:
 
     def _passed(self, learner: Ints, x: Floats, marks: Ints, slopes: Floats) -> Floats:
         out, marks = np.empty(marks.shape), np.ascontiguousarray(marks, np.int64)
-        given = (self.offsets, learner, self.whole.full(x), marks)
-        module = compiled.loops(self.kernel) if self.kernel else self.told.module
-        module.likelihoods(*self.trials, *given, out, slopes)
+        x = self.whole.full(x)
+        if not self.kernel:
+            given = (self.offsets, learner, x, marks)
+            self.told.module.likelihoods(*self.trials, *given, out, slopes)
+            return out
+        read = self.whole.read
+        own = np.empty((len(slopes), len(read) if len(slopes) else 0))
+        given = (self.offsets, learner, np.ascontiguousarray(x[:, read]), marks)
+        compiled.loops(self.kernel).likelihoods(*self.trials, *given, out, own)
+        slopes[:] = 0.0
+        for place, slope in zip(read, own.T, strict=False):  # some are read more than once
+            slopes[:, place] += slope
         return out
 
     @cached_property

@@ -38,6 +38,10 @@ NEUTRAL = {
 }  # fmt: skip
 
 
+FUNCTIONS = ("start", "log_policy", "update")
+IN_LANES = {"alpha", "alpha_better", "alpha_worse", "phi", "start", "beta"}
+
+
 @callable_when_compiled
 def rate_of(error, theta):
     """The learning rate for a prediction error; asymmetry moves its logit up, and down."""
@@ -79,6 +83,15 @@ class ValueLearner(Model):
             {"start": "start", "starts": 1.0} if "start" in own else {"start": 0.0, "starts": 0.0}
         )
         return {**rates, "beta": "beta", **parts, **held, **start}
+
+    @property
+    def kernel(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The loops in vector lanes know these parameters, and no functions of a user."""
+        own = {parameter.name for parameter in self.parameters}
+        same = all(getattr(type(self), f) is getattr(ValueLearner, f) for f in FUNCTIONS)
+        return "values" if same and own <= IN_LANES else ""
+
+    sticky_kernel = kernel
 
     @property
     def carries(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -167,7 +180,7 @@ class Carrying(ValueLearner):
 
 
 @dataclass(frozen=True, repr=False)
-class QLearning(Model):
+class QLearning(ValueLearner):
     """Q_a ← Q_a + α·(r − Q_a) for the chosen action, p = softmax(β·Q), Q = 0 at the start.
 
     The Rescorla–Wagner rule with a softmax policy: Rescorla & Wagner (1972); Sutton & Barto (2018),
@@ -177,65 +190,12 @@ class QLearning(Model):
     ['alpha', 'beta']
     """
 
-    max_beta: float = 50.0
-
     name = "q-learning"
-    smooth = True
     title = "Q-learning: learns action values from prediction errors"
     phrase = "Q-learning with a softmax policy"
+    simpler = ""
     cites = ("rescorla1972", "sutton2018")
     default_for = frozenset({EVERY_TASK})
-    latents = ("value(action)", "prediction_error")
-    carries = frozenset(NEUTRAL)
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return ALPHA, _beta(self.max_beta)
-
-    def carrying(self, parts: Sequence[Parameter]) -> Model:
-        return Carrying(self.max_beta, base=self, added=tuple(parts)) if parts else self
-
-    @staticmethod
-    def start(world):
-        # Values, and their derivatives in alpha for the gradient.
-        return np.zeros((2, world.n_cells, world.n_actions))
-
-    @staticmethod
-    def log_policy(state, shown, theta, out):
-        for a in range(len(out)):
-            out[a] = theta.beta * state[0, shown.cell, a]
-        log_softmax(out)
-
-    @staticmethod
-    def update(state, trial, theta):
-        q, dq = state[0, trial.cell], state[1, trial.cell]
-        for a in range(len(q)):
-            outcome = trial.reward if a == trial.action else trial.forgone[a]
-            if not np.isnan(outcome):
-                dq[a] += outcome - q[a] - theta.alpha * dq[a]
-                q[a] += theta.alpha * (outcome - q[a])
-
-    @staticmethod
-    def observe(state, trial, theta, out):
-        q = state[0, trial.cell]
-        out[:-1] = q
-        out[-1] = trial.reward - q[trial.action]
-
-    @staticmethod
-    def gradient(state, shown, theta, action, out):
-        q, dq = state[0, shown.cell], state[1, shown.cell]
-        largest = q[0]
-        for a in range(1, len(q)):
-            largest = max(largest, q[a])
-        largest *= theta.beta
-        total = mean = slope = 0.0
-        for a in range(len(q)):
-            weight = np.exp(theta.beta * q[a] - largest)
-            total += weight
-            mean += weight * q[a]
-            slope += weight * dq[a]
-        out[0] = theta.beta * (dq[action] - slope / total)
-        out[1] = q[action] - mean / total
 
 
 # Value learners with parts, by the names of the field.
