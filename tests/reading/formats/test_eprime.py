@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from howlearn.core.errors import DataError
@@ -64,3 +65,70 @@ def test_logs_that_are_cut_off(tmp_path: Path) -> None:
         path.write_text("\n".join(rows))
         with pytest.raises(DataError, match=r"an E-Prime log without trials; .*E-DataAid"):
             read(path)
+
+
+def frames(level: int, said: dict) -> list[str]:
+    lines = [f"\t{name}: {value}" for name, value in said.items()]
+    return [f"\tLevel: {level}", "\t*** LogFrame Start ***", *lines, "\t*** LogFrame End ***"]
+
+
+def phases(folder: Path, practice: int = 2, told: bool = True, merged: bool = False) -> list[dict]:
+    """Practice, training and a test, each with an object that takes the responses."""
+    draw, trials, text = np.random.default_rng(6), [], []
+    for who in range(1, 7):
+        head = {"Subject": who, "Session": 1}
+        lines = ["*** Header Start ***", *(f"{k}: {v}" for k, v in head.items())]
+        lines.append("*** Header End ***")
+        last = dict.fromkeys("ABC", 0)
+        rows = [(practice, "Practice", "P", 0) for _ in range(6)]
+        rows += [(2, "Train", "ABC"[i % 3], i) for i in range(48)]
+        rows += [(2, "Test", "ABC"[i % 3], i) for i in range(12)]
+        for n, (level, phase, cue, i) in enumerate(rows):
+            right = int(cue != "B")
+            made = last.get(cue, 0)
+            won = int(draw.random() < (0.85 if made == right else 0.15))
+            if phase == "Train":
+                last[cue] = made if won else 1 - made
+            said = {"Procedure": f"{phase}Proc", "Cue": f"{cue}.bmp", "Running": f"{phase}List"}
+            said |= {f"{phase}List.Sample": i + 1, f"{phase}Stim.RT": 300 + n}
+            said |= {f"{phase}Stim.RESP": "fj"[made], f"{phase}Stim.CRESP": "fj"[right]}
+            said |= {f"{phase}Stim.ACC": int(made == right)}
+            if told and phase == "Train":
+                said["Outcome"] = ("Incorrect", "Correct")[won]
+            lines += frames(level, said)
+            text.append(head | said)
+            if phase != "Practice":
+                trials.append({"phase": phase, "cue": cue, "made": "fj"[made], "won": won})
+        if not merged:
+            (folder / f"task-{who}-1.txt").write_text("\r\n".join(lines), encoding="utf-16")
+    if merged:
+        names = [*dict.fromkeys(name for row in text for name in row)]
+        below = ["\t".join(str(row.get(name, "NULL")) for name in names) for row in text]
+        (folder / "merged.txt").write_text("\n".join(["merged files", "\t".join(names), *below]))
+    return trials
+
+
+@pytest.mark.parametrize(("practice", "merged"), [(2, False), (3, False), (2, True)])
+def test_training_and_test(tmp_path: Path, practice: int, merged: bool) -> None:
+    trials = phases(tmp_path, practice, merged=merged)
+    found = inspect(tmp_path)
+    table = found.trials()
+    assert found.roles["learner"] == "Subject"
+    assert found.roles["action"] == "RESP"
+    assert table["action"].to_list() == [t["made"] for t in trials]
+    assert table["context"].to_list() == [f"{t['cue']}.bmp" for t in trials]
+    assert table["learned"].to_list() == [t["phase"] == "Train" for t in trials]
+    learned = [t["won"] for t in trials if t["phase"] == "Train"]
+    assert table.filter("learned")["reward"].to_list() == learned
+    assert any("respond in turn" in note for note in found.notes)
+
+
+def test_people_have_one_name_in_all_blocks(tmp_path: Path) -> None:
+    """BlockList.Sample is no sample of people."""
+    phases(tmp_path)
+    for path in tmp_path.iterdir():
+        text = path.read_text(encoding="utf-16")
+        for i, part in enumerate(("Train", "Test")):
+            text = text.replace(f"Running: {part}List", f"Running: X\n\tBlockList.Sample: {i + 1}")
+        path.write_text(text, encoding="utf-16")
+    assert inspect(tmp_path).roles["learner"] == "Subject"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -121,3 +122,55 @@ def test_answers_about_an_expression_can_be_read(part: str) -> None:
         options = {"reward": "seen == 'hurra'", answer.option: answer.value, **answer.also}
         found = inspect(pl.DataFrame(rows), **options)
         assert found.study is not None, found.problems
+
+
+WORDS = {  # names of columns; practice, task; two answers; failure, success
+    "pt": (
+        "participante fase tentativa estímulo resposta correto",
+        "prática teste",
+        "f j",
+        "não sim",
+    ),
+    "pt2": (
+        "participante bloco tentativa figura escolha feedback",
+        "treino tarefa",
+        "f j",
+        "errado certo",
+    ),
+    "pt3": ("sujeito treino tentativa estimulo resposta acerto", "sim não", "A L", "não sim"),
+    "es": ("sujeto bloque ensayo imagen eleccion premio", "entrenamiento principal", "f j", "0 1"),
+    "es2": ("sujeto práctica ensayo imagen elección ganó", "sí no", "f j", "no sí"),
+    "fr": ("sujet phase essai image choix gain", "entraînement principale", "f j", "non oui"),
+    "de": ("Vpn Uebung Durchgang Reiz Taste Gewinn", "ja nein", "s l", "0 1"),
+    "de2": ("Vpn Block Durchgang Bild Wahl Punkte", "Probedurchgang Block1", "f j", "0 1"),
+    "nl": ("proefpersoon fase beurt plaatje keuze goed", "oefening test", "f j", "nee ja"),
+    "it": ("soggetto fase prova stimolo risposta corretto", "pratica test", "f j", "no sì"),
+    "pl": ("uczestnik faza próba bodziec odpowiedź nagroda", "trening główna", "f j", "nie tak"),
+    "sv": ("deltagare fas försök bild val rätt", "övning huvud", "f j", "nej ja"),
+    "tr": ("katılımcı aşama deneme uyaran yanıt ödül", "alıştırma ana", "f j", "hayır evet"),
+    "ru": ("участник этап проба стимул ответ правильно", "тренировка основной", "f j", "нет да"),
+    "zh": ("被试编号 阶段 试次 刺激 反应 正误", "练习 正式", "左 右", "错误 正确"),
+    "ja": ("参加者 ブロック 試行 刺激 反応 正誤", "練習 本番", "左 右", "誤答 正答"),
+    "ko": ("참가자 단계 시행 자극 반응 정답", "연습 본", "왼쪽 오른쪽", "아니오 예"),
+}
+
+
+@pytest.mark.parametrize("language", WORDS)
+def test_practice_in_other_languages(language: str) -> None:
+    names, parts, answers, outcomes = (words.split() for words in WORDS[language])
+    draw, rows, truth = np.random.default_rng(3), [], []
+    for who in range(1, 8):
+        for i in range(8):
+            made, won = draw.integers(2, size=2).tolist()
+            rows.append((who, parts[0], i + 1, f"i{i % 4}", answers[made], outcomes[won]))
+        last = [0, 0, 0, 0]
+        for i in range(60):
+            cue = int(draw.integers(4))
+            made = last[cue] if draw.random() < 0.9 else 1 - last[cue]
+            won = int(made == cue % 2)
+            last[cue] = made if won else 1 - made
+            rows.append((who, parts[1], i + 1, f"i{cue}", answers[made], outcomes[won]))
+            truth.append((answers[made], float(won)))
+    found = inspect(pl.DataFrame(rows, schema=names, orient="row"))
+    assert found.questions == ()
+    assert found.trials().select("action", "reward").rows() == truth

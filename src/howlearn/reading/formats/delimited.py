@@ -32,6 +32,7 @@ from howlearn.reading.formats.experiment_logs import (
     QUALTRICS_NOTE,
     QUALTRICS_ROWS,
     has_commas,
+    in_turn,
     is_import_row,
     is_jspsych,
     is_psychopy,
@@ -132,7 +133,7 @@ class Delimited(Table):
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """All rows at once; a row with too few or too many values is refused."""
-        sources = [self._objects[name][0] if name in self._objects else name for name in columns]
+        sources = [self._objects.get(name, (name,))[0] for name in columns]
         frame = self._read([self._places[name] for name in sources])
         found = []
         for name, source in zip(columns, sources, strict=True):
@@ -360,9 +361,8 @@ class Delimited(Table):
         elif "subjID" in self.columns and self.separator != ",":
             kind = f"hBayesDM {kind.lower() if kind == 'Text' else kind}"
         words = [kind, f"separated by {layout.words}"]
-        columns = zip(
-            *(row for row in layout.records if len(row) == len(layout.names)), strict=True
-        )
+        whole = [row for row in layout.records if len(row) == len(layout.names)]
+        columns = zip(*whole, strict=True)
         if self.separator != "," and any(has_commas(pl.Series(list(c))) for c in columns):
             words.append("decimal comma")
         return ", ".join([*words, *([encoding.words] if encoding.words else [])])
@@ -421,7 +421,7 @@ def open_text(path: Path, inside: str | None = None, content: bytes | None = Non
     if named is not None and named not in FORMATS and len(table.columns) < 2:
         raise refused(path, f"a file that is not {named.name} or is damaged")
     told = {k: v for k, v in table.layout.told.items() if not guess("learner", table.columns)}
-    return [Extended(table, told, table.about) if told else table]
+    return [in_turn(Extended(table, told, table.about) if told else table)]
 
 
 FORMATS = (

@@ -5,30 +5,25 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from howlearn.core.errors import DataError, Problem
-from howlearn.reading.columns import guess, is_count
+from howlearn.reading.columns import is_count, is_practice, parts_of
 from howlearn.reading.formats import Format
 from howlearn.reading.formats.detect import refused
 from howlearn.reading.formats.encodings import decoded, encoding_of
 from howlearn.reading.formats.levels import Look, Unclear, named_levels
-from howlearn.reading.formats.nested import (
-    DEEPEST,
-    SEVERAL,
-    from_records,
-    holds_trials,
-    parts,
-    single,
-    table_in,
-    whole_table,
-)
+from howlearn.reading.formats.nested import SEVERAL, from_records, parts, table_in, whole_table
 from howlearn.reading.formats.table import Asking, Held, Table
+from howlearn.reading.formats.variables import with_lists
+from howlearn.reading.problems import listed
 
 FORMAT = "E-Prime log, rows counted as trials"
 _BEGINS = b"*** Header Start ***"
@@ -38,7 +33,6 @@ _REMEDY = "export it as text from E-DataAid, or put several together in E-Merge 
 _UNSAID = ("VersionPersist", "LevelName")  # about the file, not the session
 
 
-SOME = 50  # records that tell what all are about
 Frame = tuple[int, dict[str, str]]  # the level of a trial or of a list, and what its lines say
 
 
@@ -56,7 +50,80 @@ def open_eprime(path: Path, inside: str | None = None, content: bytes | None = N
         found = "an E-Prime log without trials"
         raise DataError([Problem(str(path), None, None, found, _NEEDED, _REMEDY)])
     notes = ["the log is cut off; its last, incomplete part was left out"] if cut else []
-    return [Held(str(path), path.stem, from_records(rows), FORMAT, 1, notes)]
+    frame, put = one_response(from_records(rows))
+    return [Held(str(path), path.stem, frame, FORMAT, 1, [*notes, *put])]
+
+
+_RESPONSE = ("RESP", "ACC", "RT", "CRESP")
+_PHASES = {
+    *"train training learn learning acquisition test testing transfer probe phase block".split()
+}
+
+
+class _Object(NamedTuple):
+    columns: dict[str, str]  # RESP, ACC … → its column
+    said: set[str]
+    there: pl.Series  # the rows in which it says anything
+
+
+def one_response(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """The table with one column for responses that several objects of E-Prime took in turn.
+
+    Phases, such as training and test, have an object each, which never says anything in a row of
+    another's; they have a part of their names in common, and the responses. And a note.
+    """
+    objects: dict[str, _Object] = {}
+    for column in frame.columns:
+        name = column.removesuffix(".RESP")
+        trained = not _PHASES.isdisjoint(parts_of(name))
+        if name != column and (trained or not is_practice(name)):
+            own = {end: f"{name}.{end}" for end in _RESPONSE if f"{name}.{end}" in frame.columns}
+            values = [_told(frame[each]) for each in own.values()]
+            there = pl.DataFrame(values).select(pl.any_horizontal(pl.all().is_not_null()))
+            said = {*_told(frame[column]).drop_nulls().to_list()}
+            objects[name] = _Object(own, said, there.to_series())
+    alike: list[str] = []
+    for name in sorted(objects, key=lambda name: -int(objects[name].there.sum())):
+        if all(_in_turn(name, objects[name], one, objects[one]) for one in alike):
+            alike.append(name)
+    ends = [end for end in _RESPONSE if all(end in objects[name].columns for name in alike)]
+    if len(alike) < 2 or not {*ends}.isdisjoint(frame.columns):
+        return frame, []
+    made = [
+        frame.select(pl.coalesce(_told(frame[objects[n].columns[end]]) for n in alike))
+        .to_series()
+        .alias(end)
+        for end in ends
+    ]
+    note = f"{listed(alike)} respond in turn; their columns were put together as {listed(ends)}"
+    left = frame.drop(objects[name].columns[end] for name in alike for end in ends)
+    return left.with_columns(made), [note]
+
+
+def in_turn(table: Table) -> Table:
+    """An export of E-Prime with one column for responses; any other table as it is."""
+    if sum(column.endswith(".RESP") for column in table.columns) < 2:
+        return table
+    try:
+        named = [column for column in table.columns if column]
+        frame, notes = one_response(pl.concat(table.frames(named)))
+    except DataError:  # will be told when the rows are read
+        return table
+    told = [*table.notes, *notes]
+    put = Held(table.name, table.stem, frame, table.format, table.first_row, told, table.twice)
+    return put if notes else table
+
+
+def _in_turn(name: str, one: _Object, known: str, other: _Object) -> bool:
+    words, others = {*parts_of(name)}, {*parts_of(known)}
+    related = (words & others) - _PHASES or words | others <= _PHASES
+    return bool(related) and len(one.said & other.said) > 1 and not (one.there & other.there).any()
+
+
+def _told(values: pl.Series) -> pl.Series:
+    """Texts without those that say nothing."""
+    bare = values.cast(pl.String).str.strip_chars()
+    return bare.set(bare.is_in(["", "NULL"]).fill_null(True), None)
 
 
 def _parsed(lines: Sequence[str]) -> tuple[dict[str, str], list[Frame], bool]:
@@ -81,13 +148,19 @@ def _parsed(lines: Sequence[str]) -> tuple[dict[str, str], list[Frame], bool]:
 
 
 def _trials(head: dict[str, str], frames: Sequence[Frame]) -> list[dict[str, str]]:
-    """One record per frame of the deepest level; a frame above is about those before it."""
+    """One record per frame of the deepest level; a frame above is about those before it.
+
+    Unless there are none, and many like it: practice or a test may have one level less.
+    """
     session = {name: value for name, value in head.items() if name not in _UNSAID}
     deepest = max((level for level, _ in frames), default=0)
+    kinds = Counter(map(_kind, frames))
+    alone = Counter(_kind(b) for a, b in pairwise(((0, {}), *frames)) if a[0] <= b[0])
+    trials = {kind for kind, n in alone.items() if n >= SEVERAL and 2 * n > kinds[kind]}
     rows: list[dict[str, str]] = []
     told: dict[int, int] = {}  # level → how many rows its frames have told about
     for level, said in frames:
-        if level == deepest:
+        if level == deepest or _kind((level, said)) in trials:
             rows.append({**session, **said})
             continue
         for row in rows[told.get(level, 0) :]:
@@ -95,6 +168,10 @@ def _trials(head: dict[str, str], frames: Sequence[Frame]) -> list[dict[str, str
                 row.setdefault(name, value)
         told[level] = len(rows)
     return rows
+
+
+def _kind(frame: Frame) -> tuple[int, str]:
+    return frame[0], frame[1].get("Procedure", "")
 
 
 # Presentation's logs: rows of an event end early, and a second table follows.
@@ -258,77 +335,6 @@ def nested_tables(
     table = Held(str(path), path.stem, frame, told, 1, asked.told(), bare=bare)
     table.again = again
     return [table]
-
-
-# Databases such as Firebase keep lists as objects whose names are numbers, or ids that count up.
-
-
-_PUSHED = re.compile(r"-[A-Za-z0-9_-]{5,}|[A-Za-z0-9]{20}")  # Firebase's and Firestore's ids
-_NUMBERED = re.compile(r"(?P<stem>[^0-9]*)[0-9]{1,9}")
-
-
-def with_lists(value: Any, depth: int = 0) -> Any:
-    """A value with lists in the place of objects whose names are numbers or such ids.
-
-    >>> with_lists({"u1": {"0": {"r": 1}, "1": {"r": 0}, "age": 20}})
-    {'u1': {'age': 20, 'trials': [{'r': 1}, {'r': 0}]}}
-    >>> with_lists({"choice": {"0": "a", "1": "b"}, "of": [None, {"r": 1}, {"r": 0}]})
-    {'choice': ['a', 'b'], 'of': [{'r': 1}, {'r': 0}]}
-    """
-    if depth > DEEPEST or not isinstance(value, dict | list):
-        return value
-    if isinstance(value, list):
-        if not any(isinstance(item, dict | list) for item in value):
-            return value
-        items = [item for item in value if item is not None]
-        records = all(isinstance(item, dict) for item in items)
-        return [with_lists(item, depth + 1) for item in (items if records else value)]
-    if not any(isinstance(v, dict | list) or _holds_json(v) for v in value.values()):
-        return _listed(value)
-    found = {name: with_lists(v, depth + 1) for name, v in value.items()}
-    found = {name: _trials_in(v, found) if _holds_json(v) else v for name, v in found.items()}
-    return _listed(found)
-
-
-def _listed(value: Any) -> Any:
-    """An object's members as a list, where its names count trials; what stands beside stays."""
-    if not isinstance(value, dict) or len(value) < 2:
-        return value
-    objects = all(isinstance(v, dict) for v in value.values())
-    if objects and (_counts(value) or all(map(_PUSHED.fullmatch, value))):
-        return value if any(map(holds_trials, value.values())) else [*value.values()]
-    if value.keys() == {*map(str, range(len(value)))} and all(map(single, value.values())):
-        return [value[str(i)] for i in range(len(value))]
-    numbers = [name for name in value if name.isdigit()]
-    inside = [value[name] for name in numbers]
-    if len(numbers) < SEVERAL or not all(isinstance(v, dict) for v in inside):
-        return value
-    free = next((name for name in ("trials", "records", "data") if name not in value), None)
-    if free is None or any(map(holds_trials, inside)):
-        return value
-    return {name: v for name, v in value.items() if name not in {*numbers}} | {free: inside}
-
-
-def _counts(names: Iterable[str]) -> bool:
-    """Whether names are numbers, or one word with numbers that is not a learner's."""
-    found = [_NUMBERED.fullmatch(name) for name in names]
-    stems = {match["stem"] for match in found if match is not None}
-    return len(stems) == 1 and all(found) and not guess("learner", [stems.pop().strip("_- ")])
-
-
-def _holds_json(value: Any) -> bool:
-    return isinstance(value, str) and value[:2] == "[{" and value.rstrip()[-2:] == "}]"
-
-
-def _trials_in(text: str, beside: Mapping[str, Any]) -> Any:
-    """The list of trials that stands in JSON as a text, where what is beside it is none."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    names = [*dict.fromkeys(name for record in found[:SOME] for name in record)]
-    outcome = guess("action", names) and guess("reward", names)
-    return found if outcome and not guess("reward", [*beside]) else text
 
 
 def _table(values: list[Any], look: Look) -> Any:

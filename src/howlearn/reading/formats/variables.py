@@ -1,17 +1,30 @@
-"""Which of the variables in a file are the study: MATLAB, R and numpy save whatever there was."""
+"""Which of the variables in a file are the study: MATLAB, R and numpy save whatever there was.
+
+And which objects in it stand for lists.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from howlearn.core.errors import DataError, Problem
+from howlearn.reading.columns import guess
 from howlearn.reading.formats.levels import Look, Unclear, named_levels
 from howlearn.reading.formats.matrices import what_is
-from howlearn.reading.formats.nested import bare_table, table_in
+from howlearn.reading.formats.nested import (
+    DEEPEST,
+    SEVERAL,
+    bare_table,
+    holds_trials,
+    single,
+    table_in,
+)
 from howlearn.reading.formats.table import INSIDE, Asking, Held, Table, one_of
 from howlearn.reading.problems import listed
 
@@ -126,3 +139,75 @@ def _held(
     stem = name if several and name else path.stem
     bare = frame.columns[frame.width - look.bare :] if look.bare else ()
     return Held(shown, stem, frame, f"{words}, rows counted as trials", 1, bare=bare)
+
+
+# Databases such as Firebase keep lists as objects whose names are numbers, or ids that count up.
+
+
+SOME = 50  # records that tell what all are about
+_PUSHED = re.compile(r"-[A-Za-z0-9_-]{5,}|[A-Za-z0-9]{20}")  # Firebase's and Firestore's ids
+_NUMBERED = re.compile(r"(?P<stem>[^0-9]*)[0-9]{1,9}")
+
+
+def with_lists(value: Any, depth: int = 0) -> Any:
+    """A value with lists in the place of objects whose names are numbers or such ids.
+
+    >>> with_lists({"u1": {"0": {"r": 1}, "1": {"r": 0}, "age": 20}})
+    {'u1': {'age': 20, 'trials': [{'r': 1}, {'r': 0}]}}
+    >>> with_lists({"choice": {"0": "a", "1": "b"}, "of": [None, {"r": 1}, {"r": 0}]})
+    {'choice': ['a', 'b'], 'of': [{'r': 1}, {'r': 0}]}
+    """
+    if depth > DEEPEST or not isinstance(value, dict | list):
+        return value
+    if isinstance(value, list):
+        if not any(isinstance(item, dict | list) for item in value):
+            return value
+        items = [item for item in value if item is not None]
+        records = all(isinstance(item, dict) for item in items)
+        return [with_lists(item, depth + 1) for item in (items if records else value)]
+    if not any(isinstance(v, dict | list) or _holds_json(v) for v in value.values()):
+        return _listed(value)
+    found = {name: with_lists(v, depth + 1) for name, v in value.items()}
+    found = {name: _trials_in(v, found) if _holds_json(v) else v for name, v in found.items()}
+    return _listed(found)
+
+
+def _listed(value: Any) -> Any:
+    """An object's members as a list, where its names count trials; what stands beside stays."""
+    if not isinstance(value, dict) or len(value) < 2:
+        return value
+    objects = all(isinstance(v, dict) for v in value.values())
+    if objects and (_counts(value) or all(map(_PUSHED.fullmatch, value))):
+        return value if any(map(holds_trials, value.values())) else [*value.values()]
+    if value.keys() == {*map(str, range(len(value)))} and all(map(single, value.values())):
+        return [value[str(i)] for i in range(len(value))]
+    numbers = [name for name in value if name.isdigit()]
+    inside = [value[name] for name in numbers]
+    if len(numbers) < SEVERAL or not all(isinstance(v, dict) for v in inside):
+        return value
+    free = next((name for name in ("trials", "records", "data") if name not in value), None)
+    if free is None or any(map(holds_trials, inside)):
+        return value
+    return {name: v for name, v in value.items() if name not in {*numbers}} | {free: inside}
+
+
+def _counts(names: Iterable[str]) -> bool:
+    """Whether names are numbers, or one word with numbers that is not a learner's."""
+    found = [_NUMBERED.fullmatch(name) for name in names]
+    stems = {match["stem"] for match in found if match is not None}
+    return len(stems) == 1 and all(found) and not guess("learner", [stems.pop().strip("_- ")])
+
+
+def _holds_json(value: Any) -> bool:
+    return isinstance(value, str) and value[:2] == "[{" and value.rstrip()[-2:] == "}]"
+
+
+def _trials_in(text: str, beside: Mapping[str, Any]) -> Any:
+    """The list of trials that stands in JSON as a text, where what is beside it is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    names = [*dict.fromkeys(name for record in found[:SOME] for name in record)]
+    outcome = guess("action", names) and guess("reward", names)
+    return found if outcome and not guess("reward", [*beside]) else text

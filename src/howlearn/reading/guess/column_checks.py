@@ -136,13 +136,21 @@ NOTHING_NUMBERS = ("-1", "-9", "-99", "-999", "-9999", "9999", "999", "99")
 PRACTICE = re.compile(
     r"(practi[cs]e|prac|demo|demonstration|instruction|warm.?up|example|tutorial|exercise|"
     r"familiari[sz]ation|comprehension|quiz)(s|_?trials?|_?block|_?phase|[ _-]?[0-9]+)*|"
-    r"(practi[cs]e|instruct|demo|tutorial|übung|uebung).*|prac(proc|list|trials?|block|run|loop).*|"
-    r".*[ _-](practi[cs]e|instructions?|demo)"
+    r"(practi[cs]e|instruct|demo|tutorial).*|prac(proc|list|trials?|block|run|loop).*|"
+    r".*[ _-](practi[cs]e|instructions?|demo)|"
+    # in other languages, with whatever follows, such as the word for block
+    r"([üu]e?bung|probe(durchg|versuch|aufg|lauf)|einübung|anleitung|oefen|uitleg|"
+    r"pr[aá]c?tica|pratique|familiarisation|consigne|instru[cçk]|istruzion|exemplo|ejemplo|"
+    r"exemple|ćwicz|övning|øvelse|al[ıi]şt[ıi]rma|практи|инструк|练习|練習|연습|说明|教示).*"
 )
-TRAINING = re.compile(r"train(ing)?([ _-]?[0-9]+)?")
+_TRAINED = (
+    "train|entra[iî]nement|entrenamiento|treino|treinamento|addestramento|allenamento|trening|träning"
+    "|тренировк[аи]|тренировочн..|训练|訓練|훈련"
+)
+TRAINING = re.compile(rf"({_TRAINED})(ing)?([ _-]?[0-9]+)?")
 TESTING = re.compile(
-    r"(.*[ _-])?(test|transfer|generali[sz]ation)(ing)?"
-    r"(proc|list|block|phase|trials?|[0-9]+)?([ _-].*)?"
+    r"(.*[ _-])?(teste?|transfer[et]?|transferencia|prueba|prova|generali[sz]ation|тест|测试|"
+    r"テスト|시험)(ing)?(proc|list|block|phase|trials?|[0-9]+)?([ _-].*)?"
 )
 _SIDES = "|".join(VALUES["keys"])
 _KEYS = re.compile(

@@ -166,7 +166,10 @@ def _tell_apart(draft: Draft, column: str) -> None:
     """Numbers that start again in each group or experiment name several people."""
     sample = draft.sample
     owner = together(sample.codes(column))
-    for group in [c for c in draft.free if like(c, PERSONAL) and c != column]:
+    if sample.file.max(initial=0) and _once_per_file(sample.file[sample.rows], owner):
+        return  # a file is one person
+    groups = [c for c in draft.free if like(c, PERSONAL) and c != column]
+    for group in [c for c in groups if not (like(c, BLOCKS) or c.lower().endswith(COUNTER))]:
         codes, counts = sample.codes(group), len(sample.counts(group))
         if not 2 <= counts <= MOST_GROUPS or sample.missing(group).any():
             continue
@@ -195,6 +198,13 @@ def _tell_apart(draft: Draft, column: str) -> None:
 
 
 MOST_GROUPS = 20
+COUNTER = ".sample"  # E-Prime's TrialList.Sample
+
+
+def _once_per_file(file: np.ndarray, owner: np.ndarray) -> bool:
+    """Whether each file has one learner, and each learner one file."""
+    pairs = int(together(file, owner).max(initial=0))
+    return pairs == int(together(file).max(initial=0)) == int(owner.max(initial=0))
 
 
 def _ask_about_files(draft: Draft, column: str) -> None:

@@ -14,8 +14,11 @@ from howlearn.core.expression_values import FALSE_WORDS, TRUE_WORDS
 from howlearn.core.expressions import derive, parse
 from howlearn.core.options import NONE
 from howlearn.reading.columns import (
+    BLOCKS,
+    CONDITIONS,
     KINDS,
     is_loop,
+    is_practice,
     is_time,
     like,
     named_like,
@@ -45,6 +48,7 @@ from howlearn.reading.guess.evidence import centred, score
 from howlearn.reading.guess.missed import missed_codes
 from howlearn.reading.guess.reward import earnings
 from howlearn.reading.guess.sample import Mask, Sample, together
+from howlearn.reading.rewards import BAD_WORDS, GOOD_WORDS
 
 MOST_KINDS = 30
 Codes = NDArray[np.intp]
@@ -58,7 +62,7 @@ def leave_practice_out(draft: Draft) -> None:
     """Rows that a column calls practice or the like."""
     if not draft.open("where"):
         return
-    for column in _kind_columns(draft):
+    for column in _kind_columns(draft, f"{KINDS} {BLOCKS} {CONDITIONS}"):
         name, counts = in_expression(column), draft.sample.counts(column)
         if name is None or not 2 <= len(counts) <= MOST_KINDS:
             continue
@@ -137,20 +141,22 @@ def _leave_kinds_out(draft: Draft, alien: Mask, why: str) -> bool:
     return bool(texts)
 
 
-def _kind_columns(draft: Draft) -> list[str]:
+def _kind_columns(draft: Draft, words: str = KINDS) -> list[str]:
     """The columns that may say what kind of row each is."""
-    likely = [c for c in draft.free if like(c, KINDS)]
+    likely = [c for c in draft.free if like(c, words) or is_practice(c)]
     return [c for c in likely if not (is_loop(c) or is_time(c) or named_like("action", [c]))]
 
 
 def _practice(name: str, column: str, values: list[str]) -> str | None:
     """The condition that keeps what is no practice; None if nothing looks like it."""
     lower = {value: value.lower() for value in values}
-    if PRACTICE.fullmatch(plain(column).removeprefix("is")) and {*lower.values()} <= {
-        *TRUE_WORDS,
-        *FALSE_WORDS,
-    }:
-        return f"not {name}"
+    if is_practice(column) or PRACTICE.fullmatch(plain(column).removeprefix("is")):
+        yes = [v for v in values if lower[v] in (*TRUE_WORDS, *GOOD_WORDS)]
+        no = [v for v in values if lower[v] in (*FALSE_WORDS, *BAD_WORDS)]
+        if {*lower.values()} <= {*TRUE_WORDS, *FALSE_WORDS}:
+            return f"not {name}"
+        if yes and no and len(yes) + len(no) == len(values):
+            return is_among(name, yes, "not ")
     out = [v for v in values if not is_number(v) and PRACTICE.fullmatch(lower[v])]
     rest = [v for v in values if v not in out]
     if not any(TESTING.fullmatch(lower[v]) for v in rest):  # else it is what was learned from
