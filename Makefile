@@ -32,7 +32,7 @@ LOWEST_TESTS ?= tests/cli tests/report
 lowest: browser  ## the commands and the report with the lowest versions of all dependencies
 	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python tests/lowest.py > $(LOWEST)/lowest.txt
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+	HOWLEARN_COMPILED=0 $(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
 	  -c $(LOWEST)/lowest.txt -e '.[all]' pytest pytest-xdist hypothesis playwright
 	HOWLEARN_CACHE=$(CURDIR)/$(LOWEST)/cache $(LOWEST)/bin/python -m pytest -W default \
 	  -n auto --dist worksteal $(LOWEST_TESTS)
@@ -61,4 +61,4 @@ fuzz: $(STAMP)  ## 100,000 mutated input files through the readers; FUZZ="--file
 	$(BIN)/python -m fuzz $(FUZZ)
 
 clean:  ## remove what make has made
-	rm -rf .venv $(LOWEST) demo dist build
+	rm -rf .venv $(LOWEST) demo dist build src/howlearn/compiled.zip

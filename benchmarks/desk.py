@@ -22,6 +22,7 @@ import polars as pl
 import howlearn as hl
 from benchmarks import data
 from benchmarks.report import Row, duration, note, show
+from howlearn.engine.compile import INSTALLED
 
 IMPORTS = ["-c", "import numba, polars, scipy, rich, typer, pydantic"]
 NAMES = ["-c", "import howlearn as hl; hl.read, hl.select, hl.Task"]
@@ -38,7 +39,8 @@ class Timed:
     words: list[str]
     bar: float | None  # in I
     clears: tuple[str, ...] = ()
-    empty: bool = False  # the folder of compiled code
+    empty: bool = False  # the folder of compiled code, as on the first day after installation
+    bare: bool = False  # and nothing of what was compiled at installation is used
 
     @property
     def command(self) -> list[str]:
@@ -58,18 +60,22 @@ TIMED = (
     Timed("select --add-model field, 20 × 200, warm", FIELD, 5.0, ("field",)),
     Timed("select, 60 × 500, defaults, empty cache", SELECT, 8.0, ("results",), True),
     Timed("select --add-model field, 20 × 200, empty cache", FIELD, 18.0, ("field",), True),
+    Timed("select, 60 × 500, nothing compiled at all", SELECT, None, ("results",), True, True),
+    Timed("select --add-model field, nothing compiled at all", FIELD, None, ("field",), True, True),
 )  # fmt: skip
 
 
 def run(quick: bool, times: int = 5) -> list[Row]:
     """Every command in its own processes; the imports before, between and after them."""
     unit = 3 if quick else 2
+    if not INSTALLED.exists():
+        note("desk: nothing was compiled at installation: an empty cache is nothing at all")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _studies(folder)
         imports: list[float] = [_seconds(_imports(), folder) for _ in range(1 + unit)][1:]
         found = []
-        for timed in TIMED[:-2] if quick else TIMED:
+        for timed in (each for each in TIMED if not (quick and each.empty)):
             if not timed.empty:
                 _seconds(timed, folder)  # compiles, and brings files into memory
             found.append(median(_seconds(timed, folder) for _ in range(1 if quick else times)))
@@ -117,7 +123,7 @@ def _seconds(timed: Timed, folder: Path) -> float:
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=stream,
-            env=_environment(folder, cache),
+            env=_environment(folder, cache) | ({"HOWLEARN_COMPILED": "0"} if timed.bare else {}),
         )
         _, status, used = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)

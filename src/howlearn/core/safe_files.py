@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
+import os
 import re
+import shutil
+import stat
+import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from howlearn.core.errors import HowlearnError
+
+log = logging.getLogger("howlearn")
 
 LARGEST = 2_000_000  # characters of a TOML file, which people write
 LARGEST_JSON = 100_000_000  # bytes of a JSON file that howlearn wrote
@@ -149,3 +156,104 @@ def _place(where: str) -> str:
     """One spelling for a file, however it is reached."""
     where = where.strip()
     return str(Path(where).resolve()) if where.endswith(".py") else where
+
+
+# Where compiled code is kept. What lies there is run (numba keeps machine code and a pickled
+# index, Python its bytecode), so nobody else may ever have been able to put anything there.
+
+OTHERS = 0o022  # the bits of a mode that let others write
+LINKS = 40  # on the way to a folder, as systems allow
+
+
+def is_private(base: Path) -> bool:
+    """Whether nobody else could put anything into the folder, now and before.
+
+    A folder of one's own that was open is closed, and emptied of what may be a stranger's. A
+    folder of results is none: it may come from others.
+    """
+    if (base / "manifest.json").exists():
+        log.warning("%s holds results, so compiled code is not kept there", base)
+        return False
+    if sys.platform == "win32":  # by default other users have no access to one's own folders
+        return True
+    *above, base = way = [*_way(base)]
+    wrong = [each for each in way if each.lstat().st_uid not in (os.getuid(), 0)]
+    wrong += filter(_is_open, above)
+    if wrong:
+        log.warning("others may write to %s, so compiled code is not kept there", wrong[0])
+        return False
+    mode = base.stat().st_mode
+    if mode & 0o077:
+        base.chmod(0o700)
+    kept = [*_code_in(base)]
+    if kept and (mode & OTHERS or not all(_is_mine(each, bool(mode & 0o077)) for each in kept)):
+        log.warning("others could write to %s: the compiled code in it is made again", base)
+        for each in kept:
+            if each.is_dir() and not each.is_symlink():
+                shutil.rmtree(each)
+            else:
+                each.unlink()
+    return True
+
+
+def _way(path: Path) -> Iterator[Path]:
+    """Every folder and every link on the way to a folder, itself included."""
+    left, here, links = [*reversed(path.parts[1:])], Path(path.anchor), 0
+    yield here
+    while left:
+        name = left.pop()
+        there = here.parent if name == ".." else here / name
+        yield there
+        if not there.is_symlink():
+            here = there
+            continue
+        links += 1
+        if links > LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+        target = there.readlink()
+        here = Path(target.anchor) if target.is_absolute() else here
+        left += reversed(target.parts[target.is_absolute() :])
+
+
+def _is_open(folder: Path) -> bool:
+    """Whether others may rename what is in a folder that belongs to the user or to root."""
+    about = folder.lstat()
+    if stat.S_ISLNK(about.st_mode) or about.st_mode & stat.S_ISVTX:  # as /tmp has it
+        return False
+    own_group = bool(about.st_mode & 0o020) and _is_own_group(about.st_gid)
+    return bool(about.st_mode & (0o002 if own_group else OTHERS))
+
+
+def _is_own_group(number: int) -> bool:
+    """Whether a group is the user's alone, as many systems make one for every user."""
+    import grp
+    import pwd
+
+    try:
+        user, group = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(number)
+    except KeyError:
+        return False
+    return group.gr_name == user and {*group.gr_mem} <= {user}
+
+
+def _code_in(base: Path) -> Iterator[Path]:
+    """Everything in a folder that could be run: ours by their names."""
+    inner = base / "__pycache__"
+    yield from base.glob("howlearn_*")
+    if os.path.lexists(inner):
+        if not inner.is_symlink():
+            yield from inner.glob("howlearn_*")
+        yield inner
+
+
+def _is_mine(path: Path, reached: bool) -> bool:
+    """Whether something that is kept was written by this user, or by root, and by nobody else.
+
+    ``reached``: others could get into the folder; then they may not be allowed to write either.
+    """
+    about = path.lstat()
+    folder = path.name == "__pycache__"
+    kind = stat.S_ISDIR if folder else stat.S_ISREG
+    once = folder or about.st_nlink == 1  # else it is a file of another folder, too
+    owned = about.st_uid in (os.getuid(), 0) and kind(about.st_mode)
+    return owned and once and not (reached and about.st_mode & OTHERS)

@@ -8,7 +8,6 @@ module whose name holds a hash of its text and of the rule's source.
 from __future__ import annotations
 
 import atexit
-import errno
 import hashlib
 import importlib.util
 import inspect
@@ -16,7 +15,6 @@ import logging
 import os
 import re
 import shutil
-import stat
 import sys
 import tempfile
 import threading
@@ -29,12 +27,14 @@ from types import ModuleType
 from typing import Any
 
 from howlearn.core.rule import Rule
+from howlearn.core.safe_files import is_private
 from howlearn.core.world import tell_compiler
 from howlearn.engine import model_source
 
 log = logging.getLogger("howlearn")
 
 ELSEWHERE = ("CACHE_DIR", "CACHE_LOCATOR_CLASSES")  # numba's settings for where code is kept
+INSTALLED = Path(str(resources.files("howlearn"))) / "compiled.zip"  # hatch_build.py makes it
 
 _HEADER = """
 from numba import njit
@@ -224,7 +224,7 @@ def _source(name: str) -> str:
 def _load(name: str, text: str, first_use: str) -> ModuleType:
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     module_name = f"howlearn_{name}_{digest}"
-    path = cache_folder() / f"{module_name}.py"
+    path = _in_cache(f"{module_name}.py")
     if not path.exists() or path.read_bytes() != text.encode():
         _write(path, text)
     python = f"py{sys.version_info.major}{sys.version_info.minor}"
@@ -246,10 +246,46 @@ def _load(name: str, text: str, first_use: str) -> ModuleType:
 def kept_text(name: str, depends_on: str, make: Callable[[], str]) -> str:
     """A program that takes long to make and depends on nothing else, kept beside the others."""
     digest = hashlib.sha256(depends_on.encode()).hexdigest()[:16]
-    path = cache_folder() / f"howlearn_{name}_{digest}.txt"
+    path = _in_cache(f"howlearn_{name}_{digest}.txt")
     if not path.exists():
         _write(path, make())
     return path.read_bytes().decode()
+
+
+def _in_cache(name: str) -> Path:
+    """A file of the cache folder; with all of its module if that was compiled at installation.
+
+    Only what was made for this machine and these versions is taken, and once it is in the cache,
+    it is like what was compiled there. The names of modules say what is in them.
+    """
+    path = cache_folder() / name
+    if path.exists() or os.environ.get("HOWLEARN_COMPILED") == "0" or not INSTALLED.exists():
+        return path
+    from zipfile import BadZipFile, ZipFile
+
+    try:
+        with ZipFile(INSTALLED) as archive:
+            if archive.comment.decode() == made_for():
+                for each in archive.namelist():  # machine code first: who sees the source has all
+                    if Path(each).name.startswith(f"{path.stem}."):
+                        (cache_folder() / each).parent.mkdir(mode=0o700, exist_ok=True)
+                        _write(cache_folder() / each, archive.read(each))
+    except (OSError, BadZipFile) as error:
+        log.debug("%s: %s", INSTALLED, error)
+    return path
+
+
+@cache
+def made_for() -> str:
+    """What machine code depends on besides its source: versions, the processor and its features."""
+    from llvmlite import __version__ as llvmlite
+    from numba import __version__ as numba
+    from numba.core.registry import cpu_target
+    from numpy import __version__ as numpy
+
+    processor = cpu_target.target_context.codegen().magic_tuple()
+    parts = (sys.implementation.cache_tag, numba, llvmlite, numpy.partition(".")[0], *processor)
+    return " ".join(parts)
 
 
 _loading = threading.RLock()
@@ -275,25 +311,19 @@ def _kept_beside() -> Iterator[None]:
                 setattr(settings, name, value)
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, content: str | bytes) -> None:
     """Whole or not at all: another process may be reading."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+        os.utime(temporary, (0, 0))  # which numba's index may hold; the name says what is in it
         os.replace(temporary, path)
     except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename is None:  # a full disk names no file
             error.filename = str(path)
         raise
-
-
-# Where compiled code is kept. What lies there is run (numba keeps machine code and a pickled
-# index, Python its bytecode), so nobody else may ever have been able to put anything there.
-
-OTHERS = 0o022  # the bits of a mode that let others write
-LINKS = 40  # on the way to a folder, as systems allow
 
 
 @cache
@@ -304,7 +334,7 @@ def cache_folder() -> Path:
         base.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=base):
             pass
-        if _is_private(base):
+        if is_private(base):
             return base.resolve()  # what was checked, whatever a link says later
     except (OSError, RuntimeError):  # no home, no room, a loop of links
         pass
@@ -342,97 +372,3 @@ def _passing_folder() -> Path:
 
     atexit.register(remove)
     return folder
-
-
-def _is_private(base: Path) -> bool:
-    """Whether nobody else could put anything into the folder, now and before.
-
-    A folder of one's own that was open is closed, and emptied of what may be a stranger's. A
-    folder of results is none: it may come from others.
-    """
-    if (base / "manifest.json").exists():
-        log.warning("%s holds results, so compiled code is not kept there", base)
-        return False
-    if sys.platform == "win32":  # by default other users have no access to one's own folders
-        return True
-    *above, base = way = [*_way(base)]
-    wrong = [each for each in way if each.lstat().st_uid not in (os.getuid(), 0)]
-    wrong += filter(_is_open, above)
-    if wrong:
-        log.warning("others may write to %s, so compiled code is not kept there", wrong[0])
-        return False
-    mode = base.stat().st_mode
-    if mode & 0o077:
-        base.chmod(0o700)
-    kept = [*_kept(base)]
-    if kept and (mode & OTHERS or not all(_is_mine(each, bool(mode & 0o077)) for each in kept)):
-        log.warning("others could write to %s: the compiled code in it is made again", base)
-        for each in kept:
-            if each.is_dir() and not each.is_symlink():
-                shutil.rmtree(each)
-            else:
-                each.unlink()
-    return True
-
-
-def _way(path: Path) -> Iterator[Path]:
-    """Every folder and every link on the way to a folder, itself included."""
-    left, here, links = [*reversed(path.parts[1:])], Path(path.anchor), 0
-    yield here
-    while left:
-        name = left.pop()
-        there = here.parent if name == ".." else here / name
-        yield there
-        if not there.is_symlink():
-            here = there
-            continue
-        links += 1
-        if links > LINKS:
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-        target = there.readlink()
-        here = Path(target.anchor) if target.is_absolute() else here
-        left += reversed(target.parts[target.is_absolute() :])
-
-
-def _is_open(folder: Path) -> bool:
-    """Whether others may rename what is in a folder that belongs to the user or to root."""
-    about = folder.lstat()
-    if stat.S_ISLNK(about.st_mode) or about.st_mode & stat.S_ISVTX:  # as /tmp has it
-        return False
-    own_group = bool(about.st_mode & 0o020) and _is_own_group(about.st_gid)
-    return bool(about.st_mode & (0o002 if own_group else OTHERS))
-
-
-def _is_own_group(number: int) -> bool:
-    """Whether a group is the user's alone, as many systems make one for every user."""
-    import grp
-    import pwd
-
-    try:
-        user, group = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(number)
-    except KeyError:
-        return False
-    return group.gr_name == user and {*group.gr_mem} <= {user}
-
-
-def _kept(base: Path) -> Iterator[Path]:
-    """Everything in a folder that could be run: ours by their names."""
-    inner = base / "__pycache__"
-    yield from base.glob("howlearn_*")
-    if os.path.lexists(inner):
-        if not inner.is_symlink():
-            yield from inner.glob("howlearn_*")
-        yield inner
-
-
-def _is_mine(path: Path, reached: bool) -> bool:
-    """Whether something that is kept was written by this user, or by root, and by nobody else.
-
-    ``reached``: others could get into the folder; then they may not be allowed to write either.
-    """
-    about = path.lstat()
-    folder = path.name == "__pycache__"
-    kind = stat.S_ISDIR if folder else stat.S_ISREG
-    once = folder or about.st_nlink == 1  # else it is a file of another folder, too
-    owned = about.st_uid in (os.getuid(), 0) and kind(about.st_mode)
-    return owned and once and not (reached and about.st_mode & OTHERS)
