@@ -28,6 +28,7 @@ HOWLEARN = ["-m", "howlearn"]
 STUDY = "--learners 12 --trials 60 --seed 1 --out".split()
 COMMANDS = (
     [*"simulate --task five-four --model ByPattern --set eta=0.05".split(), *STUDY, "five.csv"],
+    [*"simulate --task five-four --model q-learning".split(), *STUDY, "q-learning.csv"],
     "select five.csv --task five-four --out results".split(),
     "select five.csv --task five-four --add-model field --out field".split(),
     "select stimuli.csv --load set_size --out stimuli".split(),

@@ -283,7 +283,8 @@ def made_for() -> str:
     from numba.core.registry import cpu_target
     from numpy import __version__ as numpy
 
-    processor = cpu_target.target_context.codegen().magic_tuple()
+    target: Any = cpu_target
+    processor = target.target_context.codegen().magic_tuple()
     parts = (sys.implementation.cache_tag, numba, llvmlite, numpy.partition(".")[0], *processor)
     return " ".join(parts)
 
