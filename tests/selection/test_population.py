@@ -130,12 +130,15 @@ def test_the_loops_reweigh_tables_as_one_would_by_hand(three):
     module = compiled.population()
     module.judge(*tables.arrays, group, hyper, shares, posterior, evidence)
     nodes = tables.nodes[0]
-    points, weight, _, _ = tables.packed
+    rated, _, _, points, weight = (each.astype(float) for each in tables.arrays[:5])
+    exact = tables.rated, *tables.packed[:2]
+    for short, long in zip((rated, points, weight), exact, strict=True):  # 24 bits are kept
+        np.testing.assert_allclose(short, long, rtol=2**-24, atol=1e-37)
     for i, g in enumerate(group):
         for k in range(3):
             z = (nodes - centre[0, 0, g] - hyper[3][0, k]) / width[0, 0, g]
             p = np.exp(-0.5 * z**2) / (width[0, 0, g] * np.sqrt(2 * np.pi)) * (nodes[1] - nodes[0])
-            assert evidence[i, k] == pytest.approx((tables.rated[2, i, k] * p).sum(), rel=1e-9)
+            assert evidence[i, k] == pytest.approx((rated[2, i, k] * p).sum(), rel=1e-9)
         density = np.prod([
             np.exp(-0.5 * (points[i, 0, d] - mean[0, 0, g, d]) ** 2 / variance[0, 0, g, d])
             / np.sqrt(2 * np.pi * variance[0, 0, g, d]) for d in range(2)

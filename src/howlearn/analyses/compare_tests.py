@@ -17,7 +17,7 @@ from howlearn.runs.parts import Progress
 from howlearn.selection.learning_population import fitted
 from howlearn.selection.mixture_shares import climb, interval, scaled
 from howlearn.selection.population_tables import Layout, Tables
-from howlearn.selection.sampler import Fitted, Options, answered, prior_of, start
+from howlearn.selection.sampler import Fitted, Options, answered, fitted_to
 
 LEVEL = 0.95
 POWER_SWEEPS, POWER_STUDIES = 400, 20
@@ -49,11 +49,10 @@ class Compared:
     fitted: Fitted
     code: Ints
     owner: Ints | None
-    options: Options
     back: Ints  # from the order of tables to that of the models
 
     def shares(self, threads: int | None = None) -> GroupShares:
-        found = answered(self.fitted, self.code, self.options, threads, self.owner)
+        found = answered(self.fitted, threads, self.owner)
         return GroupShares(
             found.shares[:, :, self.back], found.keeps, found.probability[:, self.back]
         )
@@ -61,14 +60,15 @@ class Compared:
     def resampled(self, who: Ints, code: Ints, seed: int) -> Compared:
         """The same with other learners, who may be there more than once."""
         options = replace(
-            self.options, sweeps=POWER_SWEEPS, longest=2 * POWER_SWEEPS, seed=seed, paired=False
+            self.fitted.options,
+            sweeps=POWER_SWEEPS,
+            longest=2 * POWER_SWEEPS,
+            seed=seed,
+            paired=False,
         )
-        tables, prior = self.fitted.tables.take(who), self.fitted.prior
-        # With holes, each of their sizes has its own starts.
-        state, holes = self.fitted.state, bool(tables.holes.any())
-        starts = [] if holes else start(tables, prior, state, code, options)
-        fitted = Fitted(tables, prior, state, starts)
-        return replace(self, fitted=fitted, code=code, owner=None, options=options)
+        tables = self.fitted.tables.take(who)
+        fitted = replace(self.fitted, tables=tables, group=code, options=options)
+        return replace(self, fitted=fitted, code=code, owner=None)
 
 
 def by_rates(
@@ -78,7 +78,7 @@ def by_rates(
     order, owner, options = _rows(groups, seed)
     layout, code = Layout.of(models, study), groups.code[order]
     found = fitted(study.take(order), layout, fixed[order], code, options)
-    return Compared(found, code, owner, options, np.argsort(layout.order))
+    return Compared(found, code, owner, np.argsort(layout.order))
 
 
 def by_evidence(evidence: Floats, groups: Groups, seed: int) -> Compared:
@@ -87,9 +87,7 @@ def by_evidence(evidence: Floats, groups: Groups, seed: int) -> Compared:
     code, n = groups.code[order], evidence.shape[1]
     layout = Layout((), (), (), tuple(range(n)), np.empty(0, np.int64))
     tables = Tables.known(layout, evidence[order])
-    prior, state = prior_of(tables)
-    starts = start(tables, prior, state, code, options)
-    return Compared(Fitted(tables, prior, state, starts), code, owner, options, np.arange(n))
+    return Compared(fitted_to(tables, code, options), code, owner, np.arange(n))
 
 
 def _rows(groups: Groups, seed: int) -> tuple[Ints, Ints | None, Options]:

@@ -306,6 +306,16 @@ def replay(
     return out, latents
 
 
+def replay_at(whole: Whole, setting: Setting, records: Records, x: Floats) -> Floats:
+    """The log-probabilities at x[point, parameter]: [point, trial, action]."""
+    given, n = told(whole, setting), len(records.context)
+    trials, nothing = given.of(records), np.empty((n, 0))
+    out = np.zeros((len(x), n, setting.n_actions))
+    for each, mine in zip(whole.full(x)[:, None], out, strict=True):
+        given.module.replay(*trials, 0, each, mine, nothing)
+    return out
+
+
 def play(
     whole: Whole,
     setting: Setting,

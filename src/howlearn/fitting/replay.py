@@ -17,7 +17,7 @@ from howlearn.core.study import Study
 from howlearn.core.world import drawn, renormalised
 from howlearn.engine import compile as compiled
 from howlearn.engine.layout import LEARNED, SCORED
-from howlearn.engine.whole import RecordLikelihood, Records, Setting, Whole, play, replay
+from howlearn.engine.whole import RecordLikelihood, Records, Setting, Whole, play, replay, replay_at
 from howlearn.fitting.settings import (
     cells_by_rule,
     check_needs,
@@ -163,10 +163,13 @@ class WholeAdvisor(Advisor[Model]):
         return [(whole, np.arange(len(whole.parameters)))]
 
     def log_probabilities(self, records: Records, theta: Floats) -> Floats:
-        out = np.zeros((len(records.context), len(self.actions)))
+        return self.at_points(records, theta[None])[0]
+
+    def at_points(self, records: Records, theta: Floats) -> Floats:
+        out = np.zeros((len(theta), len(records.context), len(self.actions)))
         for whole, mine in self.wholes:
             # A trial belongs to one unit; the others leave 0 there.
-            out += replay(whole, self.setting, records, theta[mine])[0]
+            out += replay_at(whole, self.setting, records, theta[:, mine])
         return out
 
     def log_likelihoods(self, study: Study, learner: Ints, theta: Floats) -> Floats:

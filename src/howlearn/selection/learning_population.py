@@ -22,6 +22,9 @@ from howlearn.selection.rate_grid import log_rates, on_grid
 from howlearn.selection.sampler import (
     LOCATION,
     OFFSETS,
+    SWEEPS,
+    Apart,
+    Chain,
     Fitted,
     Options,
     Posterior,
@@ -47,7 +50,7 @@ LOST = 0.5  # a winner that falls below this under another bound or prior is wit
 MOST_LOST = 0.35  # a share of clear winners; if more are lost, all are withheld
 BOUND = 5.0  # times the largest rate: what the answer is tried with
 WIDTHS = (0.5, 2.0)  # times the prior width of locations
-FEWER = 600  # sweeps of these
+FEWER, FEWER_BURN = 600, 100  # sweeps of these, and of those that go on where others stopped
 
 Progress = Callable[[int, int], None]
 Fixed = Callable[[Study], Floats]  # the evidence of models in no family and without a cloud
@@ -115,9 +118,9 @@ def learn(
     found = fitted(sample, layout, fixed(sample), group, options, threads)
     other = _Other.of(layout, study, found.starts[0]) if everyone else None
     if other is not None:
-        found = _with_other(found, other.evidence(sample, threads, progress), group, options)
-    answer = answered(found, group, options, threads)
-    others = _variants(sample, layout, found, group, options, threads) if thorough else []
+        found = _with_other(found, other.evidence(sample, threads, progress))
+    answer = answered(found, threads)
+    others = _variants(sample, layout, found, answer, threads) if thorough else []
     variants = [(each.doubt, each.answer.probability) for each in others]
     told = _Told(layout, answer, variants).of(np.argsort(which))
     if len(which) < len(study):
@@ -157,12 +160,12 @@ class _Other:
         return log_evidence_other(study, self.models, self.nodes, self.hyper, threads, progress)
 
 
-def _with_other(found: Fitted, column: Floats, group: Ints, options: Options) -> Fitted:
+def _with_other(found: Fitted, column: Floats) -> Fitted:
     """With Other competing, so that those who use it do not bend what the others are like."""
     tables = found.tables.with_fixed(column)
     n = tables.scale.shape[1]
     state = replace(found.state, shares=np.full((1, n), 1.0 / n))
-    return Fitted(tables, found.prior, state, start(tables, found.prior, state, group, options))
+    return replace(found, tables=tables, state=state)
 
 
 class _Variant(NamedTuple):
@@ -174,24 +177,39 @@ class _Variant(NamedTuple):
 
 
 def _variants(
-    study: Study,
-    layout: Layout,
-    found: Fitted,
-    group: Ints,
-    options: Options,
-    threads: int | None,
+    study: Study, layout: Layout, found: Fitted, answer: Posterior, threads: int | None
 ) -> list[_Variant]:
-    """The answer with rates up to BOUND times the largest, and with other widths of the prior."""
-    quick = replace(options, sweeps=FEWER)
-    results = []
+    """The answer with rates up to BOUND times the largest, and with other widths of the prior.
+
+    The chains of these are long enough if they agree on the winners of the answer.
+    """
+    options = replace(found.options, sweeps=FEWER, longest=SWEEPS)
+    results, apart = [], _on_winners(answer, len(layout.models))
     if layout.rated:
         wide = widened(layout)
-        again = fitted_to(found.tables.under(study, wide, threads), group, quick)
-        results.append(_Variant(1, wide, answered(again, group, quick, threads)))
+        again = fitted_to(found.tables.under(study, wide, threads), found.group, options)
+        results.append(_Variant(1, wide, answered(again, threads, apart=apart)))
+    options = replace(options, burn=FEWER_BURN)
     for times in WIDTHS:
-        other = replace(found, prior=replace(found.prior, location=times * LOCATION))
-        results.append(_Variant(2, layout, answered(other, group, quick, threads)))
+        again = found.again(options, times * LOCATION, answer.ends)
+        results.append(_Variant(2, layout, answered(again, threads, apart=apart)))
     return results
+
+
+def _on_winners(answer: Posterior, n: int) -> Apart:
+    """How much chains differ in the probability of each learner's model, where it has one.
+
+    More is not asked of a repeat: it says which winners fall below LOST.
+    """
+    main = _listed(answer.probability, n)
+    best = main.argmax(axis=1)
+    won = np.flatnonzero(main.max(axis=1) > LOST)
+
+    def apart(chains: Sequence[Chain]) -> float:
+        first, second = (_listed(chain.probability, n)[won, best[won]] for chain in chains)
+        return float(np.abs(first - second).mean()) if len(won) else 0.0
+
+    return apart
 
 
 def widened(layout: Layout) -> Layout:
@@ -374,19 +392,20 @@ def _learned(
     )
 
 
+def _listed(probability: Floats, n: int) -> Floats:
+    """Of the candidates only, without Other."""
+    mine = probability[:, :n]
+    return mine / np.maximum(mine.sum(axis=1, keepdims=True), 1e-300)
+
+
 def _depends(told: _Told, n: int) -> NDArray[np.int64]:
     """Whose clear winner is lost under another bound, or another prior."""
-
-    def listed(probability: Floats) -> Floats:
-        mine = probability[:, :n]
-        return mine / np.maximum(mine.sum(axis=1, keepdims=True), 1e-300)
-
-    main = listed(told.probability)
+    main = _listed(told.probability, n)
     best = main.argmax(axis=1)
     clear = main.max(axis=1) > CLEAR
     found = np.zeros(len(main), np.int64)
     for doubt, variant in told.variants:
-        again = np.take_along_axis(listed(variant), best[:, None], axis=1)[:, 0]
+        again = np.take_along_axis(_listed(variant, n), best[:, None], axis=1)[:, 0]
         lost = again < LOST
         if clear.any() and (lost & clear).sum() > MOST_LOST * clear.sum():
             lost = np.ones_like(lost)

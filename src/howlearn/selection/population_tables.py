@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from howlearn.core.arrays import Floats, Ints
 from howlearn.core.study import Study
@@ -28,6 +29,7 @@ SPREADS = (0.1, 0.16, 0.25, 0.4, 0.63, 1.0, 1.6)  # of the log rates of a learne
 STRIDE = 2  # nodes of the cells' rates between two of the learner's effect
 BEYOND = 1.5  # how far effects may lie above the largest rate, in log rates
 SEED = 20_251  # of the clouds
+TINIEST = 1e-37  # of the best: nothing less is told apart from nothing
 NOWHERE = -1e6  # nats: a model that rules a learner's choices out wherever it is looked at
 
 
@@ -193,12 +195,12 @@ class Tables:
     def scale(self) -> Floats:
         return np.exp(self.log_top - self.best[:, None])
 
-    @property
+    @cached_property
     def arrays(self) -> tuple[np.ndarray, ...]:
-        """What the compiled loops take first."""
+        """What the compiled loops take first; what they sum are numbers of 64 bits."""
         points, weight, dims, _ = self.packed
-        clouds = points, weight, dims, self.holes
-        return self.rated, self.nodes, self.layout.family, *clouds, self.scale
+        clouds = _short(points), _short(weight), dims, self.holes
+        return _short(self.rated), self.nodes, self.layout.family, *clouds, self.scale
 
 
 def _holes(layout: Layout, clouds: Sequence[Cloud], near: float = NEAR) -> Floats:
@@ -229,6 +231,11 @@ def rated_tables(
         _fill(log_table, group, nodes[f])
     top = log_table.max(axis=(0, 3), initial=-np.inf)
     return np.exp(log_table - top[None, :, :, None]), nodes, top
+
+
+def _short(values: Floats) -> NDArray[np.float32]:
+    """As numbers of 32 bits, of which loops read twice as many at once; the tiniest are 0."""
+    return np.where(np.abs(values) > TINIEST, values, 0.0).astype(np.float32)
 
 
 def _effects(group: RateGroup) -> Floats:

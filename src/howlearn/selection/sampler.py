@@ -8,8 +8,9 @@ one family of models, so that no model is favoured by where its parameters are a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -28,6 +29,7 @@ OFFSETS = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0)  # standard deviations of models' o
 SHARES = 0.5  # α0 of the shares' Dirichlet prior
 BURN, SWEEPS, LONGEST = 300, 1_500, 12_000
 APART = 0.05  # of a share between the two chains: more, and both go on
+NEARLY = 0.1  # nats that EM gains in a round: less, and a chain may start, which goes further down
 KEPT = 64  # draws of hyperparameters that are kept
 LEVEL = 0.95
 
@@ -85,6 +87,7 @@ class Options:
     paired: bool = False  # rows of one owner are the same learner's
     sweeps: int = SWEEPS
     longest: int = LONGEST  # sweeps of chains that do not agree
+    burn: int = BURN
     seed: int = 0
 
 
@@ -100,12 +103,7 @@ class Posterior:
     kept_shares: Floats  # [few, group, model]: of the same sweeps
     difference: float  # the largest of a mean share between the chains
     sweeps: int  # of each chain
-
-    def interval(self, level: float = LEVEL) -> tuple[Floats, Floats]:
-        """Ends of the shares' intervals: [group, model]."""
-        ends = (0.5 - level / 2, 0.5 + level / 2)
-        lower, upper = np.quantile(self.shares, ends, axis=0)
-        return lower, upper
+    ends: tuple[list[State], ...]  # where the chains stopped, for every size of holes
 
 
 def share_interval(draws: Floats, code: Ints) -> tuple[Floats, Floats]:
@@ -159,7 +157,7 @@ def prior_of(tables: Tables, location: float = LOCATION) -> tuple[Prior, State]:
     for f, mine in enumerate(columns_of_families(tables)):
         alone = state.copy()
         alone.shares[:, mine] = 1.0 / len(mine)
-        _climb(tables, group, first, alone, rounds=60)
+        _climb(tables, group, first, alone, rounds=60, enough=1e-3)
         j = f - layout.n_families
         for name in ("centre", "width", "spread") if j < 0 else ("mean", "variance"):
             place = f if j < 0 else j
@@ -194,7 +192,7 @@ def _climb(
     state: State,
     apart: bool = False,
     rounds: int = 400,
-    enough: float = 1e-3,
+    enough: float = NEARLY,
 ) -> State:
     """EM from a state, which is changed; with the value that was reached."""
     found = np.ones(tables.scale.shape), np.empty(tables.scale.shape)
@@ -227,7 +225,7 @@ def start(tables: Tables, prior: Prior, state: State, group: Ints, options: Opti
             alone = each.copy()
             alone.shares[:] = 0.0
             alone.shares[:, k] = 1.0
-            alone = _climb(tables, zero, prior, alone, rounds=40, enough=1e-2)
+            alone = _climb(tables, zero, prior, alone, rounds=40)
             offset[k] = alone.centre[f, 0] - state.centre[f, 0]
         for shares in (shared.shares, np.full_like(shared.shares, 1.0 / shared.shares.shape[1])):
             begin = replace(shared.copy(), offset=offset.copy(), shares=shares.copy())
@@ -240,7 +238,7 @@ def start(tables: Tables, prior: Prior, state: State, group: Ints, options: Opti
 
 
 @dataclass(eq=False)
-class _Chain:
+class Chain:
     """One chain, which can be made longer."""
 
     tables: Tables
@@ -267,7 +265,7 @@ class _Chain:
             np.empty((few, *a.shape), a.dtype)
             for a in (s.centre, s.width, s.spread, s.offset, s.mean, s.variance)
         )
-        burn = 0 if self.shares else BURN
+        burn = 0 if self.shares else o.burn
         seed = self.seed + 7_919 * len(self.shares)
         _loops(self.tables).sample(
             *self.tables.arrays, self.tables.pairs, self.group, self.owner, self.prior.arrays,
@@ -285,6 +283,15 @@ class _Chain:
     def mean(self) -> Floats:
         return np.concatenate(self.shares).mean(axis=0)
 
+    @property
+    def probability(self) -> Floats:
+        """[row, model]"""
+        sweeps, told, _ = zip(*self.sums, strict=True)
+        return np.average(told, axis=0, weights=sweeps)
+
+
+Apart = Callable[[list[Chain]], float]  # how much chains differ in what matters
+
 
 def drawn(
     tables: Tables,
@@ -294,29 +301,31 @@ def drawn(
     starts: list[State],
     owner: Ints | None = None,
     threads: int | None = None,
+    apart: Apart | None = None,
 ) -> Posterior:
     """Two chains from different starts, longer where they do not agree."""
+    apart = apart or _difference
     owner = np.arange(len(group) + 1) if owner is None else owner
     begin = [starts[0], starts[1] if len(starts) > 1 else starts[0]]
     chains = [
-        _Chain(tables, group, owner, prior, options, state.copy(), options.seed + 104_729 * c)
+        Chain(tables, group, owner, prior, options, state.copy(), options.seed + 104_729 * c)
         for c, state in enumerate(begin)
     ]
     sweeps = options.sweeps
     chains[0].run(sweeps)  # what is compiled on first use is compiled before threads would wait
     chains[1].run(sweeps)
-    while _difference(chains) > APART and 2 * sweeps <= options.longest:
+    while apart(chains) > APART and 2 * sweeps <= options.longest:
         in_threads(lambda chain: chain.run(sweeps), chains, threads)  # noqa: B023
         sweeps *= 2
     return _together(chains, tables, sweeps)
 
 
-def _difference(chains: list[_Chain]) -> float:
+def _difference(chains: list[Chain]) -> float:
     first, second = (chain.mean for chain in chains)
     return float(np.abs(first - second).max())
 
 
-def _together(chains: list[_Chain], tables: Tables, sweeps: int) -> Posterior:
+def _together(chains: list[Chain], tables: Tables, sweeps: int) -> Posterior:
     parts = [part for chain in chains for part in chain.sums]
     total = sum(n for n, _, _ in parts)
     probability = np.sum([n * told for n, told, _ in parts], axis=0) / total
@@ -330,6 +339,7 @@ def _together(chains: list[_Chain], tables: Tables, sweeps: int) -> Posterior:
         np.concatenate([each for chain in chains for each in chain.kept]),
         _difference(chains),
         sweeps,
+        ([chain.state for chain in chains],),
     )
 
 
@@ -340,26 +350,49 @@ class Fitted:
     tables: Tables
     prior: Prior
     state: State
-    starts: list[State]
+    group: Ints
+    options: Options
+
+    @cached_property
+    def starts(self) -> list[State]:
+        return start(self.tables, self.prior, self.state, self.group, self.options)
+
+    @cached_property
+    def sizes(self) -> list[Fitted]:
+        """With holes of every size, each with its own starts; as it is if there are none."""
+        if not self.tables.holes.any():
+            return [self]
+        location = self.prior.location
+        each = self.tables.with_holes()
+        return [fitted_to(tables, self.group, self.options, location) for tables in each]
+
+    def again(self, options: Options, location: float, ends: Sequence[list[State]]) -> Fitted:
+        """With another width of the prior of locations; chains go on from where others stopped."""
+        sizes = [
+            replace(one, options=options, prior=replace(one.prior, location=location))
+            for one in self.sizes
+        ]
+        for one, stopped in zip(sizes, ends, strict=True):
+            one.__dict__["starts"] = stopped
+        sizes[0].__dict__["sizes"] = sizes
+        return sizes[0]
 
 
 def fitted_to(tables: Tables, group: Ints, options: Options, location: float = LOCATION) -> Fitted:
-    prior, state = prior_of(tables, location)
-    return Fitted(tables, prior, state, start(tables, prior, state, group, options))
+    return Fitted(tables, *prior_of(tables, location), group, options)
 
 
 def answered(
-    found: Fitted, group: Ints, options: Options, threads: int | None, owner: Ints | None = None
+    found: Fitted, threads: int | None, owner: Ints | None = None, apart: Apart | None = None
 ) -> Posterior:
     """What the chains say, on average over the sizes of holes if there are any."""
-    if not found.tables.holes.any():
-        return drawn(found.tables, group, options, found.prior, found.starts, owner, threads)
-    options = replace(options, sweeps=options.sweeps // len(SIZES))
-    answers = []
-    for tables in found.tables.with_holes():
-        one = fitted_to(tables, group, options, found.prior.location)
-        answers.append(drawn(one.tables, group, options, one.prior, one.starts, owner, threads))
-    return _averaged(answers)
+    options, each = found.options, found.sizes
+    options = replace(options, sweeps=options.sweeps // len(each))
+    answers = [
+        drawn(one.tables, one.group, options, one.prior, one.starts, owner, threads, apart)
+        for one in each
+    ]
+    return answers[0] if len(answers) == 1 else _averaged(answers)
 
 
 def _averaged(answers: list[Posterior]) -> Posterior:
@@ -378,6 +411,7 @@ def _averaged(answers: list[Posterior]) -> Posterior:
         draws([each.kept_shares for each in answers]),
         max(each.difference for each in answers),
         max(each.sweeps for each in answers),
+        tuple(ends for each in answers for ends in each.ends),
     )
 
 

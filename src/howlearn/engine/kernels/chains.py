@@ -12,7 +12,15 @@ import math
 import numpy as np
 from numba import njit
 
-from howlearn.engine.kernels.leaps import copy_to, exchange, leap, log_all, log_owner, set_to
+from howlearn.engine.kernels.leaps import (
+    LEAN,
+    copy_to,
+    exchange,
+    leap,
+    log_all,
+    log_owner,
+    set_to,
+)
 from howlearn.engine.kernels.numeric import BARE, CACHED, FLAGS
 from howlearn.engine.kernels.population import (
     CLOUDS,
@@ -37,7 +45,6 @@ from howlearn.engine.kernels.population import (
 RAREST = 1e-12  # a share: any learner's trials may still speak for the model
 SELDOM = 2  # sweeps between two attempts to exchange learners
 STEPS = 8  # of Metropolis for a parameter of a model with holes, per sweep
-LEAN = 2.0  # learners that the shares typical of all groups count for in each of them
 
 
 @njit(**BARE)
@@ -338,7 +345,7 @@ def sample(
         priors_of(nodes, family, centre, width, offset, prior)
         integrate_rated(rated, family, spread, group, prior, integral)
         integrate_clouds(
-            points, weight, dims, holes, group, mean, variance, n_rated, buffer, integral
+            points, weight, dims, holes, group, mean, variance, shares, n_rated, buffer, integral
         )
         if len(spread) > 0:
             now = log_all(owner, scale, integral, group, shares, kept, keeps, each)

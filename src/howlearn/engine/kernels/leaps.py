@@ -25,6 +25,8 @@ from howlearn.engine.kernels.population import (
     sum_of,
 )
 
+LEAN = 2.0  # learners that the shares typical of all groups count for in each of them
+
 
 @njit(**BARE)
 def copy_to(a, b):
@@ -112,18 +114,24 @@ def _exchange(values, a, b):
 
 
 @njit(**BARE)
-def _exchange_all(pair, n_rated, mean, variance, shares, kept, typical):
-    """The shares of two clouds, and where those parameters lie that mean the same in both."""
+def _exchange_all(pair, only, n_rated, mean, variance, shares, kept, typical):
+    """The shares of two clouds, and where those parameters lie that mean the same in both.
+
+    In one group ``only``, or in all of them.
+    """
     a, b = pair[0], pair[1]
     for g in range(mean.shape[1]):
+        if only >= 0 and g != only:
+            continue
         for d in range(mean.shape[2]):
             e = pair[2 + d]
             if e >= 0:
                 mean[a, g, d], mean[b, g, e] = mean[b, g, e], mean[a, g, d]
                 variance[a, g, d], variance[b, g, e] = variance[b, g, e], variance[a, g, d]
         _exchange(shares[g], n_rated + a, n_rated + b)
-    _exchange(kept, n_rated + a, n_rated + b)
-    _exchange(typical, n_rated + a, n_rated + b)
+    if only < 0:
+        _exchange(kept, n_rated + a, n_rated + b)
+        _exchange(typical, n_rated + a, n_rated + b)
 
 
 @njit(**BARE)
@@ -150,24 +158,30 @@ def exchange(
 
     A row of ``pairs`` has two clouds and, for every parameter of the first, the parameter of the
     second that means the same, or −1. Where two models explain everybody alike, nearly all use one
-    or nearly all the other; this step goes from one to the other.
+    or nearly all the other; this step goes from one to the other, in one of several groups or in
+    all of them at once.
     """
-    pair = pairs[np.random.randint(len(pairs))]
+    pair, n_groups = pairs[np.random.randint(len(pairs))], len(shares)
     a, b = pair[0], pair[1]
+    only = np.random.randint(n_groups + 1) - 1 if n_groups > 1 else -1
     ratio = -log_all(owner, scale, integral, group, shares, kept, keeps, each)
     for j in (a, b):
         ratio -= _log_prior(before, dims, holes, mean, variance, j)
-    _exchange_all(pair, n_rated, mean, variance, shares, kept, typical)
+    if only >= 0:  # what the shares typical of all groups say of this one's
+        x, y = n_rated + a, n_rated + b
+        ratio += LEAN * (typical[x] - typical[y]) * math.log(shares[only, y] / shares[only, x])
+    _exchange_all(pair, only, n_rated, mean, variance, shares, kept, typical)
     for j in (a, b):
         ratio += _log_prior(before, dims, holes, mean, variance, j)
     if ratio > -np.inf:
         copy_to(trial, integral)
         for j in (a, b):
             integrate_cloud(
-                points, weight, dims, holes, group, mean, variance, n_rated, j, buffer, trial
-            )
+                points, weight, dims, holes, group, mean, variance, shares, n_rated, j, only,
+                buffer, trial,
+            )  # fmt: skip
         ratio += log_all(owner, scale, trial, group, shares, kept, keeps, each)
     if math.log(np.random.random()) < ratio:
         copy_to(integral, trial)
     else:
-        _exchange_all(pair, n_rated, mean, variance, shares, kept, typical)
+        _exchange_all(pair, only, n_rated, mean, variance, shares, kept, typical)

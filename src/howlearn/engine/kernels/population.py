@@ -158,23 +158,28 @@ def integrate_rated(rated, family, spread, group, prior, out):
 
 
 @njit(**BARE)
-def integrate_cloud(points, weight, dims, holes, group, mean, variance, n_rated, j, buffer, out):
-    """out[learner, n_rated + j] of one cloud model."""
+def integrate_cloud(
+    points, weight, dims, holes, group, mean, variance, shares, n_rated, j, only, buffer, out
+):  # fmt: skip
+    """out[learner, n_rated + j] of a cloud model with a share; in one group, or (−1) in all."""
     for i in range(out.shape[0]):
         g = group[i]
+        if (only >= 0 and g != only) or shares[g, n_rated + j] == 0.0:
+            continue
         here = mean[j, g], variance[j, g], dims[j], holes[j]
         density_of(points[i, j], weight[i, j], *here, buffer)
         out[i, n_rated + j] = sum_of(buffer) + LEAST
 
 
 @njit(**BARE)
-def integrate_clouds(points, weight, dims, holes, group, mean, variance, n_rated, buffer, out):
+def integrate_clouds(
+    points, weight, dims, holes, group, mean, variance, shares, n_rated, buffer, out
+):  # fmt: skip
     """out[learner, n_rated + model] of the cloud models."""
+    where = mean, variance, shares, n_rated
     if CLOUDS:
         for j in range(len(dims)):
-            integrate_cloud(
-                points, weight, dims, holes, group, mean, variance, n_rated, j, buffer, out
-            )
+            integrate_cloud(points, weight, dims, holes, group, *where, j, -1, buffer, out)
 
 
 @njit(**BARE)
@@ -212,7 +217,7 @@ def climb(
             _better_spreads(rated, family, group, scale, shares, prior, integral, spread, step > 3)
         integrate_rated(rated, family, spread, group, prior, integral)
         integrate_clouds(
-            points, weight, dims, holes, group, mean, variance, n_rated, buffer, integral
+            points, weight, dims, holes, group, mean, variance, shares, n_rated, buffer, integral
         )
         value = _posterior(scale, integral, shares, group, posterior)
         value += _log_priors(before, family, dims, centre, width, offset, mean, variance)
@@ -434,9 +439,8 @@ def judge(
     for x in range(len(shares)):
         priors_of(nodes, family, centre[x], width[x], offset[x], prior)
         integrate_rated(rated, family, spread[x], group, prior, integral)
-        integrate_clouds(
-            points, weight, dims, holes, group, mean[x], variance[x], n_rated, buffer, integral
-        )
+        where = mean[x], variance[x], shares[x]
+        integrate_clouds(points, weight, dims, holes, group, *where, n_rated, buffer, integral)
         _posterior(scale, integral, shares[x], group, each)
         add_to(posterior, each)
         add_to(evidence, integral)
