@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -21,7 +23,7 @@ from howlearn.selection.holes import ABOVE, BELOW, BOTH, holes_of, log_outside
 from howlearn.selection.learning_population import judge_others
 from howlearn.selection.population import Population
 from howlearn.selection.population_tables import Layout, Tables
-from howlearn.selection.sampler import prior_of
+from howlearn.selection.sampler import Options, drawn, fitted_to, prior_of
 from howlearn.simulation.simulate import simulate
 from models.records import record
 from models.records import study_of as study_of_records
@@ -265,3 +267,23 @@ def test_chains_go_from_one_model_to_another_that_explains_as_much():
     assert np.all(known.lower < 0.1)
     assert np.all(known.upper > 0.9)
     assert known.probability.max() < 0.88
+
+
+def test_exchanges_within_a_condition_leave_the_answer_as_it_is(half):
+    """Chains of 12 learners under three conditions get there one by one, too."""
+    some = half.take(np.array([*range(6), *range(EACH, EACH + 6)]))
+    tables = Tables.of(
+        some, Layout.of([QLearning(), QLearningForgetting()], some), np.empty((12, 2))
+    )
+    group = np.arange(12) % 3
+    found = []
+    for pairs in (tables.pairs, tables.pairs[:0]):
+        now = replace(tables)
+        now.__dict__["pairs"] = pairs
+        fitted = fitted_to(now, group, Options(sweeps=30_000, longest=0, apart=False))
+        found.append(drawn(now, group, fitted.options, fitted.prior, fitted.starts))
+    exchanged, alone = found
+    assert len(tables.pairs) == 1
+    assert_allclose(exchanged.shares.mean(axis=0), alone.shares.mean(axis=0), atol=0.03)
+    assert_allclose(exchanged.shares.std(axis=0), alone.shares.std(axis=0), atol=0.03)
+    assert_allclose(exchanged.probability, alone.probability, atol=0.05)
