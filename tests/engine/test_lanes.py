@@ -12,6 +12,7 @@ from howlearn import candidates
 from howlearn.engine.whole import RecordLikelihood
 from howlearn.fitting.settings import records_of, setting_of, whole_of
 from howlearn.models.names import among
+from howlearn.models.networks import Alcove
 from howlearn.models.q_learning import QLearning
 from howlearn.reading.read import read
 
@@ -51,6 +52,46 @@ def both_ways(study, name: str) -> tuple[RecordLikelihood, RecordLikelihood]:
     assert fast.kernel
     plain.kernel, plain.analytic = "", False
     return fast, plain
+
+
+def categories(told: bool):
+    """Contexts with a number and words; what is right is told by the task, or by outcomes only."""
+    rng, rows = np.random.default_rng(8), []
+    for who in "ab":
+        for t in range(150):
+            c, out = rng.integers(5), rng.integers(6)
+            offer = [a for k, a in enumerate("xyz") if k != out]
+            chosen = str(rng.choice(offer))
+            earned = float(chosen == "xyz"[c % 2])
+            rows.append((who, f"{c}", "ruv"[c % 3], 0.2 * c * c, chosen, earned, "|".join(offer),
+                         t // 60, t % 7 != 3, t % 5 != 1))  # fmt: skip
+    names = ["learner", "context", "shape", "size", "action", "reward", "offer", "block", "counts",
+             "teaches"]  # fmt: skip
+    study = read(
+        pl.DataFrame(rows, schema=names, orient="row"), features=["shape", "size"],
+        reset_by="block", offered="offer", scored="counts", learned="teaches",
+    )  # fmt: skip
+    answers = np.array([0, 1, 0, -1, -1] if told else [-1] * 5)
+    setting = replace(setting_of(study), right_wrong=(0.0, 1.0), answers=answers)
+    return study, setting
+
+
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("points", [1, 3, 6, 21])
+def test_alcove_has_the_same_likelihood_by_its_own_loops(told, points):
+    study, setting = categories(told)
+    whole = whole_of(Alcove(), study.contexts, study.actions, setting)
+    fast, plain = (RecordLikelihood(whole, setting, records_of(study)) for _ in range(2))
+    plain.kernel = ""
+    assert fast.kernel
+    assert not fast.analytic
+    n = 2 * points
+    x = whole.at(np.random.default_rng(3).uniform(size=(n, 4)) * whole.ends)
+    x[0], x[-1] = 0.0, (20.0, 20.0, 1.0, 1.0)
+    learner, marks = np.repeat([0, 1], points), np.tile([[0, 70, 150]], (n, 1))
+    found = fast.at(learner, x, marks)
+    np.testing.assert_allclose(found, plain.at(learner, x, marks), rtol=1e-9, atol=1e-10)
+    assert (found[1:-1, 1] < 0.0).all()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -144,6 +144,11 @@ class Whole(Space):
         gains = getattr(self.first, "form", "gain") == "gain"
         return getattr(self.first, "sticky_kernel", "") if sticky and gains else ""
 
+    @property
+    def kernel_slopes(self) -> bool:
+        """Whether these loops tell slopes."""
+        return getattr(self.first, "kernel_slopes", True)
+
     @cached_property
     def read(self) -> Ints:
         """Where these loops find what they read: the learning part's, then the adjustments'."""
@@ -217,7 +222,7 @@ class RecordLikelihood:
         self.offsets, self.log_options = records.offsets, records.log_options
         self.kernel = "" if len(records.forgone) else whole.kernel
         own = getattr(whole.first, "gradient", None) is not None and not whole.adjustments
-        self.analytic = bool(self.kernel) or own
+        self.analytic = whole.kernel_slopes if self.kernel else own
 
     def at(self, learner: Ints, x: Floats, marks: Ints) -> Floats:
         """Log-likelihoods [problem, mark] of the trials before each mark, at parameters x."""
@@ -287,7 +292,20 @@ class RecordLikelihood:
         context, action, reward, flags, _, _, load, _, offered = self.records.columns
         load = load if len(load) else np.full(len(context), float(len(self.setting.features)))
         sizes, rewards = (len(self.whole.index), self.setting.n_actions), self.setting.rewards
-        return (sizes, rewards, self.whole.cell_of, context, action, reward, flags, load, offered)
+        features = np.ascontiguousarray(self.setting.features, np.float64)
+        given = (context, action, reward, flags, load, offered, self._right(), features)
+        return (sizes, rewards, self.whole.cell_of, *given)
+
+    def _right(self) -> Ints:
+        """The right action of every trial, −1 if unknown: as ``kernels.whole.tell`` has it."""
+        setting, records = self.setting, self.records
+        action, n = records.action.astype(np.int64), setting.n_actions
+        found, (wrong, right) = setting.answers[records.context], setting.right_wrong
+        offered = records.offered if len(records.offered) else np.ones((1, n), bool)
+        others = offered & (np.arange(n) != action[:, None])
+        told = (records.reward == wrong) & (offered.sum(axis=1) == 2)
+        found = np.where(told, others.argmax(axis=1), found)
+        return np.where(records.reward == right, action, found)
 
 
 def replay(

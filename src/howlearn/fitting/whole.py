@@ -14,6 +14,7 @@ from howlearn.engine.crossings import Reach
 from howlearn.engine.layout import Statuses
 from howlearn.engine.profiles import searched_ends
 from howlearn.engine.search import (
+    LANED,
     LARGE,
     MANY,
     SMOOTH,
@@ -217,7 +218,8 @@ class _WholeFits:
         if whole.smooth:
             return self._tops(whole, guesses, SMOOTH)
         short = np.diff(self.study.starts) <= SHORT
-        usual = LARGE if len(whole.parameters) >= MANY else USUAL
+        usual = LANED if whole.kernel and not whole.kernel_slopes else USUAL
+        usual = LARGE if len(whole.parameters) >= MANY else usual
         if short.all() or not short.any():
             return self._tops(whole, guesses, THOROUGH if short.all() else usual)
         halves = [np.flatnonzero(short), np.flatnonzero(~short)]

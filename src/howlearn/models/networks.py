@@ -131,6 +131,7 @@ class Alcove(Model):
     latents = ("attention(feature)", "output(action)")
     needs = frozenset({"features", "correct"})
     cells = "none"
+    kernel, kernel_slopes = "alcove", False
 
     parameters = (
         Parameter("c", 0.0, 20.0, default=6.5, scale=1.0),

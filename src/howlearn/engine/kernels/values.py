@@ -276,7 +276,7 @@ def go_through(
 
 @njit(**CACHED)
 def likelihoods(
-    sizes, rewards, cell_of, context, action, reward, flags, load, offered,
+    sizes, rewards, cell_of, context, action, reward, flags, load, offered, right, features,
     offsets, learner, x, marks, out, slopes,
 ):  # fmt: skip
     """As ``whole.likelihoods``; the sizes are the numbers of cells and of actions."""
