@@ -197,17 +197,17 @@ def _variants(
 
 
 def _on_winners(answer: Posterior, n: int) -> Apart:
-    """How much chains differ in the probability of each learner's model, where it has one.
+    """How much chains differ in the probability of clear winners: the root of the mean square.
 
-    More is not asked of a repeat: it says which winners fall below LOST.
+    More is not asked of a repeat: it says which of them fall below LOST.
     """
     main = _listed(answer.probability, n)
     best = main.argmax(axis=1)
-    won = np.flatnonzero(main.max(axis=1) > LOST)
+    won = np.flatnonzero(main.max(axis=1) > CLEAR)
 
     def apart(chains: Sequence[Chain]) -> float:
         first, second = (_listed(chain.probability, n)[won, best[won]] for chain in chains)
-        return float(np.abs(first - second).mean()) if len(won) else 0.0
+        return float(np.sqrt(np.mean((first - second) ** 2))) if len(won) else 0.0
 
     return apart
 
