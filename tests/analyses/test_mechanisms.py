@@ -261,7 +261,9 @@ def test_jumps_give_back_the_prior_where_nothing_is_told(sticky: Study) -> None:
     none = replace(work.study, scored=np.zeros(len(work.study.scored), bool))
     jumps = Jumps(work.space, data_of(none), work.space.own(none), 1).sampled(False, 3)
     assert jumps.shares.mean(axis=0) == pytest.approx([0.5, 0.5, 0.5], abs=0.1)
-    assert jumps.shares.std(axis=0) == pytest.approx(0.354, abs=0.06)  # of Beta(½, ½)
+    assert jumps.shares.std(axis=0) == pytest.approx(0.433, abs=0.06)  # half of it Beta(½, ½)
+    for share in (0.0, 1.0):  # nobody, everybody: ¼ each, and what Beta(½, ½) gives them
+        assert (jumps.shares == share).mean() == pytest.approx(0.31, abs=0.08)
     typical = np.exp(jumps.location.mean(axis=0)[1:])  # above their floors
     assert typical == pytest.approx([0.67, 0.96], abs=0.12)
 

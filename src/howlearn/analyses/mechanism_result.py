@@ -166,7 +166,8 @@ class Mechanisms(Analysis):
         shares = (
             "one share per combination of parts (Dirichlet prior, 1/16)"
             if self.about["together"]
-            else "an independent share per part (prior Beta(1/2, 1/2))"
+            else "an independent share per part (prior: nobody 1/4, everybody 1/4, else "
+            "Beta(1/2, 1/2))"
         )
         how = (
             "Learners gained and lost parts one at a time (reversible-jump sampling, two chains)."

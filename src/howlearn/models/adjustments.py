@@ -379,7 +379,7 @@ class Fictive(LearningPart):
     title = "updates unchosen actions as if they had earned the opposite"
     phrase = "fictive updating of the actions that were not chosen"
     cites = ("glascher2009",)
-    effect = Size("share", 0.4, 0.7, 0.15, 0.7, smallest=0.15)
+    effect = Size("share", 0.5, 0.7, 0.25, 0.7, smallest=0.15)  # Gläscher: 1
     parameter = Parameter("fictive", 0.0, 1.0, default=0.0, neutral=0.0, smallest=effect.smallest)
     bases = ("delta rule",)
     passes_for = ("forgetting", "asymmetry")

@@ -18,6 +18,7 @@ from howlearn.engine.kernels.numeric import CACHED, FLAGS
 DEGREES = 3.0  # of freedom of the variances' prior
 NARROWEST = 0.1  # standard deviation of a population
 LOWEST = 1e-6  # a share
+ALL_ALIKE = 0.25  # prior probability that nobody shows a part; and that everybody does
 FREEDOM = 5.0  # of the t distribution around tops
 
 
@@ -168,6 +169,17 @@ def _draw_population(found, prior, kinds, mean, variance, plus):
 
 
 @njit(**FLAGS)
+def _draw_share(yes, no):
+    """Of a part that so many show: nobody, everybody, or between, with the prior Beta(½, ½)."""
+    if yes * no == 0.0 and yes + no > 0.0:
+        between = math.exp(math.lgamma(yes + no + 0.5) - math.lgamma(yes + no + 1.0))
+        between *= (1.0 - 2.0 * ALL_ALIKE) / math.sqrt(math.pi)
+        if np.random.random() * (ALL_ALIKE + between) < ALL_ALIKE:
+            return LOWEST if yes == 0.0 else 1.0 - LOWEST
+    return min(max(np.random.beta(yes + 0.5, no + 0.5), LOWEST), 1.0 - LOWEST)
+
+
+@njit(**FLAGS)
 def _draw_shares(counts, shows, can, alpha, together, shares, log_prior):
     """Of every model: the log of how common it is; a share per part, or one per model."""
     n_models, n_parts = shows.shape
@@ -185,12 +197,12 @@ def _draw_shares(counts, shows, can, alpha, together, shares, log_prior):
             log_prior[k] = math.log(max(log_prior[k], 1e-300))
         return
     for j in range(n_parts):
-        yes = no = 0.5
+        yes = no = 0.0
         for k in range(n_models):
             if can[k, j]:
                 yes += counts[k] * shows[k, j]
                 no += counts[k] * (1 - shows[k, j])
-        shares[j] = min(max(np.random.beta(yes, no), LOWEST), 1.0 - LOWEST)
+        shares[j] = _draw_share(yes, no)
     for k in range(n_models):
         log_prior[k] = 0.0
         for j in range(n_parts):

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numba import njit
 
-from howlearn.engine.kernels.mechanism_chains import LOWEST, _draw_population
+from howlearn.engine.kernels.mechanism_chains import _draw_population, _draw_share
 from howlearn.engine.kernels.mechanisms import (
     BIAS,
     SHARE,
@@ -251,8 +251,7 @@ def jump(
             g, x, on, value, base, coded, first, kinds, prior, mean, starts, data, world, own, theta
         )
         for g in range(n_own, n_quantities):
-            share = np.random.beta(found[g, 0] + 0.5, n - found[g, 0] + 0.5)
-            share = min(max(share, LOWEST), 1.0 - LOWEST)
+            share = _draw_share(found[g, 0], n - found[g, 0])
             odds[g] = math.log(share / (1.0 - share))
         if sweep >= 0:
             for g in range(n_quantities):
