@@ -113,6 +113,7 @@ USUAL = Effort(60, 10, ((5, 4), (12, 3)))
 LANED = Effort(60, 16, ((5, 8), (12, 4)))  # of loops with 16 points in lanes: no slower than 10
 LARGE, MANY = Effort(24, 10, ((5, 4), (12, 3))), 7  # with so many parameters points add up
 THOROUGH = Effort(300, 20, ((14, 8),))  # for short records: many tops, and little time for each
+THOROUGH_LANED = Effort(300, 32, ((8, 16), (20, 8)))
 JOINT = Effort(40, 12, ((8, 8), (16, 5)))  # of strategies that were fitted on their own before
 ROUGH_JOINT = Effort(100, 24, ((10, 12), (20, 8)))  # the same where losses make many tops
 FINER = 2  # times as many points where a search is repeated

@@ -19,6 +19,7 @@ from howlearn.engine.search import (
     MANY,
     SMOOTH,
     THOROUGH,
+    THOROUGH_LANED,
     USUAL,
     Effort,
     NoNumber,
@@ -218,14 +219,17 @@ class _WholeFits:
         if whole.smooth:
             return self._tops(whole, guesses, SMOOTH)
         short = np.diff(self.study.starts) <= SHORT
-        usual = LANED if whole.kernel and not whole.kernel_slopes else USUAL
-        usual = LARGE if len(whole.parameters) >= MANY else usual
+        usual, thorough = USUAL, THOROUGH
+        if len(whole.parameters) >= MANY:
+            usual = LARGE
+        elif whole.kernel and not whole.kernel_slopes:
+            usual, thorough = LANED, THOROUGH_LANED
         if short.all() or not short.any():
-            return self._tops(whole, guesses, THOROUGH if short.all() else usual)
+            return self._tops(whole, guesses, thorough if short.all() else usual)
         halves = [np.flatnonzero(short), np.flatnonzero(~short)]
         found = [
             self._only(who)._tops(whole, guesses[who], effort)
-            for who, effort in zip(halves, (THOROUGH, usual), strict=True)
+            for who, effort in zip(halves, (thorough, usual), strict=True)
         ]
         back = np.argsort(np.concatenate(halves))
         return Tops(
