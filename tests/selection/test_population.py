@@ -19,6 +19,8 @@ from howlearn.core.rules import Exp3, GradientBandit
 from howlearn.core.study import together
 from howlearn.core.world import log_softmax
 from howlearn.engine import compile as compiled
+from howlearn.engine.kernels.chains import _variance
+from howlearn.engine.kernels.population import likely_variance, log_variance
 from howlearn.fitting.fit import fit
 from howlearn.models.coin import Coin
 from howlearn.models.model import Model
@@ -201,6 +203,39 @@ def test_no_step_of_em_lowers_the_objective(three):
     assert np.all(np.diff(values) >= -1e-9)
 
 
+@pytest.mark.parametrize(("count", "left"), [(0.0, 0.0), (3.0, 0.4), (25.0, 2.0), (4.0, 6.0)])
+def test_variances_are_drawn_from_half_cauchy_priors(count, left):
+    """By sums over a grid of log v: the best, and the quartiles of draws one after the other."""
+    log_v = np.linspace(-14.0, 14.0, 20_000)
+    prior = np.array([log_variance.py_func(v, 0.7) for v in np.exp(log_v)])
+    log_p = prior - 0.5 * (count * log_v + left * np.exp(-log_v))
+    assert np.log(likely_variance.py_func(left, count, 0.7)) == pytest.approx(
+        log_v[log_p.argmax()], abs=2e-3
+    )
+    now, draws = 0.7, []
+    np.random.seed(1)  # noqa: NPY002 - the loops' own way to draw
+    for _ in range(40_000):
+        now = _variance.py_func(left, count, 0.7, now)
+        draws.append(now)
+    below = np.cumsum(np.exp(log_p - log_p.max()))
+    for part in (0.25, 0.5, 0.75):
+        expected = np.exp(np.interp(part * below[-1], below, log_v))
+        found = np.mean(np.array(draws) < expected)
+        assert found == pytest.approx(part, abs=0.05 if count == 0.0 else 0.02)
+
+
+def test_learners_who_hardly_differ_beside_others_are_a_narrow_population():
+    """τ = 0.3, and no wider because Q-learners compete, whose rates would be very different."""
+    task = Task.load("shepard-2")
+    models = [m for m in task.models if m.name != "ByCategory"]
+    part = [m for m in models if m.name == "OnePerItem"]
+    bandits, _ = population(task, part, [25], tau=0.3, s=0.2, trials=200, seed=3, rate=0.3)
+    theta = np.random.default_rng(3).uniform((0.1, 2.0), (0.6, 8.0), (25, 2))
+    others = simulate(task, QLearning(), theta, trials=200, seed=8)
+    known = Population().learn(together([others, bandits]), [*models, QLearning()], thorough=False)
+    assert known.learned.width[0, 0] < 0.42
+
+
 # Clouds
 
 
@@ -294,6 +329,20 @@ def test_an_interval_may_hold_nobody_and_everybody():
     assert lower[0, 1] > 0  # one learner uses it
     assert lower[0, 2] == 0
     assert upper[0, 0] < 1
+
+
+@pytest.mark.parametrize("models", [2, 6, 8, 12])
+def test_an_interval_holds_what_is_plainly_there(models):
+    """All but one of 20 learners with the first model: however many others there are."""
+    log_l = np.full((20, models), -30.0)
+    log_l[:, 0] = 0.0
+    log_l[-1, :2] = -30.0, 0.0
+    tables = Tables.known(Layout((), (), (), (*range(models),), np.empty(0, np.int64)), log_l)
+    prior, state = prior_of(tables)
+    group, options = np.zeros(20, np.int64), Options()
+    found = drawn(tables, group, options, prior, start(tables, prior, state, group, options))
+    lower, upper = share_interval(found.shares, group)
+    assert lower[0, 0] < 0.95 < upper[0, 0]
 
 
 def test_probabilities_and_scores(selected):

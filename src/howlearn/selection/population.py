@@ -195,7 +195,9 @@ class Population(Criterion):
             "was normal in the population with an offset for every model; parameters of other "
             "models were normal on the logit scale between their bounds, with a density that falls "
             "to 0 where a model says the same as a simpler candidate that it contains (on average "
-            "over two sizes of this gap); shares had a Dirichlet prior with α = 0.5."
+            "over two sizes of this gap). Standard deviations between learners had half-Cauchy "
+            "priors, and shares a Dirichlet prior with α = 0.5 (less with more than six models: "
+            "3 for all together)."
         )
         if (told.manifest.get("sequences") or 0) > SAMPLE:
             yield (

@@ -26,7 +26,7 @@ LOCATION = 1.5  # standard deviation of the prior of centres and means
 NARROW = 0.3  # the smallest deviation that a prior of variances is centred at
 SAME = 0.1  # standard deviation of learners who do not differ
 OFFSETS = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0)  # standard deviations of models' offsets
-SHARES = 0.5  # α0 of the shares' Dirichlet prior
+SHARES, TOGETHER = 0.5, 3.0  # learners that the shares' prior counts for: of a model, of all
 BURN, SWEEPS, LONGEST = 300, 1_500, 12_000
 APART = 0.05  # of a share between the two chains: more, and both go on
 NEARLY = 0.1  # nats that EM gains in a round: less, and a chain may start, which goes further down
@@ -83,7 +83,7 @@ class Options:
     apart: bool = True  # models of a family have offsets
     offsets: tuple[float, ...] = OFFSETS
     free_width: bool = True  # whether learners of a family differ
-    alpha: float = SHARES
+    alpha: float | None = None  # of the shares' Dirichlet prior, unless it is ``alpha_of``
     paired: bool = False  # rows of one owner are the same learner's
     sweeps: int = SWEEPS
     longest: int = LONGEST  # sweeps of chains that do not agree
@@ -106,6 +106,16 @@ class Posterior:
     ends: tuple[list[State], ...]  # where the chains stopped, for every size of holes
 
 
+def alpha_of(models: int) -> float:
+    """Of every model. If many count for more than three learners together, even shares are so
+    probable that an interval may not hold what is seen: 19 of 20 learners with one of 8 models.
+
+    >>> alpha_of(2), alpha_of(6), alpha_of(12)
+    (0.5, 0.5, 0.25)
+    """
+    return min(SHARES, TOGETHER / models)
+
+
 def share_interval(draws: Floats, code: Ints) -> tuple[Floats, Floats]:
     """95% intervals of shares [draw, group, model] among the learners of each group.
 
@@ -114,7 +124,9 @@ def share_interval(draws: Floats, code: Ints) -> tuple[Floats, Floats]:
     """
     lower, upper = np.quantile(draws, (0.025, 0.975), axis=0)
     n = np.maximum(np.bincount(code, minlength=len(lower)), 1)[:, None]
-    nobody, everybody = (_few(SHARES * models) / n for models in (1, max(lower.shape[1] - 1, 1)))
+    models = lower.shape[1]
+    alpha = alpha_of(models)
+    nobody, everybody = (_few(alpha * many) / n for many in (1, max(models - 1, 1)))
     return np.where(lower < nobody, 0.0, lower), np.where(upper > 1.0 - everybody, 1.0, upper)
 
 
@@ -269,9 +281,9 @@ class Chain:
         seed = self.seed + 7_919 * len(self.shares)
         _loops(self.tables).sample(
             *self.tables.arrays, self.tables.pairs, self.group, self.owner, self.prior.arrays,
-            o.apart,
-            np.array(o.offsets), o.free_width, o.alpha, o.paired, seed, burn, sweeps, every,
-            *s.hyper, s.shares, shares, keeps, hyper, told, evidence,
+            o.apart, np.array(o.offsets), o.free_width, o.alpha or alpha_of(n_models), o.paired,
+            seed, burn, sweeps, every, *s.hyper, s.shares, shares, keeps, hyper, told,
+            evidence,
         )  # fmt: skip
         self.shares.append(shares)
         self.keeps.append(keeps)

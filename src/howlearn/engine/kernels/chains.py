@@ -24,7 +24,6 @@ from howlearn.engine.kernels.leaps import (
 from howlearn.engine.kernels.numeric import BARE, CACHED, FLAGS
 from howlearn.engine.kernels.population import (
     CLOUDS,
-    DEGREES,
     LEAST,
     NARROWEST,
     NO_HOLE,
@@ -175,8 +174,10 @@ def _draw_shares(
 
 
 @njit(**BARE)
-def _variance(left, count, before):
-    found = (left + DEGREES * before) / (2.0 * np.random.gamma(0.5 * (count + DEGREES), 1.0))
+def _variance(left, count, before, now):
+    """A draw, given ``count`` squares: the half-Cauchy prior is a mixture of inverse gammas."""
+    scale = np.random.gamma(1.0, 1.0) / (1.0 / before + 1.0 / now)
+    found = (0.5 * left + scale) / np.random.gamma(0.5 * (count + 1.0), 1.0)
     return min(max(found, NARROWEST**2), WIDEST**2)
 
 
@@ -227,7 +228,7 @@ def _draw_families(
                 if group[i] == g and k < n_rated and family[k] == f:
                     count += 1.0
                     left += (nodes[f, at[i]] - centre[f, g] - offset[k]) ** 2
-            width[f, g] = math.sqrt(_variance(left, count, rated_variance[f]))
+            width[f, g] = math.sqrt(_variance(left, count, rated_variance[f], width[f, g] ** 2))
 
 
 @njit(**FLAGS)
@@ -270,7 +271,7 @@ def _draw_clouds(points, dims, holes, group, label, at, n_rated, before, mean, v
                 m += math.sqrt(variance[j, g, d] / (count + pull)) * np.random.normal()
                 mean[j, g, d] = m
                 left = max(square - 2.0 * m * total + m * m * count, 0.0)
-                variance[j, g, d] = _variance(left, count, v0)
+                variance[j, g, d] = _variance(left, count, v0, variance[j, g, d])
 
 
 @njit(**BARE)

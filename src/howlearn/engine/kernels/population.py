@@ -6,9 +6,8 @@ node]. Rated models of one rule are a family: effects are normal, with a centre 
 every group of learners, and an offset for every model. A *cloud* model has weighted points of its
 own for every learner: points[learner, model, parameter, point] and weight[learner, model, point];
 each of its parameters is normal, but for holes (``room_of``) where a simpler candidate says the
-same. A *fixed* model has no more than its evidence. Every table is
-relative to the model's own largest value for that learner, and ``scale[learner, model]`` puts the
-models of a learner on one scale.
+same. A *fixed* model has no more than its evidence. Every table is relative to the model's own
+largest value for that learner; ``scale[learner, model]`` puts a learner's models on one scale.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ CLOUDS = True
 SUMS = {**BARE, "fastmath": {"contract", "reassoc", "nsz"}}
 LOG_ROOT = 0.9189385332046727  # log √2π
 NARROWEST, WIDEST = 0.1, 3.0  # standard deviations that are considered
-DEGREES = 2.0  # learners that the prior of a variance counts for
 LEAST = 1e-300  # an integral that the prior leaves nothing of
 NO_HOLE, BOTH, BELOW, ABOVE = 0.0, 1.0, 2.0, 3.0  # sides of its place on which a hole lies
 ROOT_2 = math.sqrt(2.0)
@@ -73,10 +71,7 @@ def priors_of(nodes, family, centre, width, offset, out):
 
 @njit(**BARE)
 def _gone(hole, mean, variance):
-    """How much of a normal one coordinate of a hole takes away, with where that lies.
-
-    Returns the part taken, and its mean and variance in that coordinate.
-    """
+    """How much of a normal one coordinate of a hole takes; mean and variance of that part there."""
     d, e = int(hole[0]), int(hole[1])
     kind, at, width = hole[2], hole[3], hole[4]
     m, v = mean[d] - at, variance[d]
@@ -276,8 +271,17 @@ def log_location(x, m, sd):
 
 @njit(**BARE)
 def log_variance(v, v0):
-    """An inverse gamma that counts for DEGREES learners, as a function of the log of v."""
-    return -0.5 * DEGREES * (math.log(v) + v0 / v)
+    """As a function of the log of v: √v is half-Cauchy, and may be far smaller than √v0."""
+    return 0.5 * math.log(v) - math.log(1.0 + v / v0)
+
+
+@njit(**BARE)
+def likely_variance(left, count, v0):
+    """The best, given ``count`` squares that sum to ``left``."""
+    left = max(left, 0.0)
+    half = 0.5 * (left + (1.0 - count) * v0)
+    v = (half + math.sqrt(half**2 + (1.0 + count) * left * v0)) / (1.0 + count)
+    return min(max(v, NARROWEST**2), WIDEST**2)
 
 
 @njit(**BARE)
@@ -352,9 +356,8 @@ def _move_families(
             pull = width[f, g] ** 2 / sd**2
             m = (first + pull * rated_mean[f]) / (count + pull)
             left = second - 2.0 * m * first + m * m * count
-            v = (left + DEGREES * rated_variance[f]) / (count + DEGREES)
             centre[f, g] = m
-            width[f, g] = min(max(math.sqrt(v), NARROWEST), WIDEST)
+            width[f, g] = math.sqrt(likely_variance(left, count, rated_variance[f]))
     if apart:
         for k in range(len(family)):
             weight, total = 1.0 / sd**2, 0.0
@@ -420,9 +423,8 @@ def _move_clouds(
                 m = (s1 + pull * cloud_mean[j, d]) / (s0 + pull)
                 m = out_of_holes(holes[j], d, m)
                 left = s2 - 2.0 * m * s1 + m * m * s0
-                v = (left + DEGREES * cloud_variance[j, d]) / (s0 + DEGREES)
                 mean[j, g, d] = m
-                variance[j, g, d] = min(max(v, NARROWEST**2), WIDEST**2)
+                variance[j, g, d] = likely_variance(left, s0, cloud_variance[j, d])
 
 
 @njit(**CACHED)
