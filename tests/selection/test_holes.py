@@ -213,7 +213,8 @@ def test_the_sampler_agrees_with_a_sum_over_means_and_variances(row, seen):
         np.zeros((n, 1)),
     )  # fmt: skip
     m, v = np.meshgrid(np.linspace(-3, 5, 161), np.exp(np.linspace(np.log(0.01), np.log(9), 140)))
-    log_p = -0.5 * ((m - 0.5) / 1.5) ** 2 - np.log(v) - 0.6 / v  # per log v: inverse gamma
+    log_p = -0.5 * ((m - 0.5) / 1.5) ** 2  # and per log v what a half-Cauchy √v has
+    log_p += 0.5 * np.log(v) - np.log1p(v / 0.6)
     density = np.exp(-0.5 * (x - m[..., None]) ** 2 / v[..., None]) / np.sqrt(v[..., None])
     room = (density * np.exp(log_outside(holes[0], x[:, None]))).sum(axis=2)
     log_p = log_p + np.log(density @ weight.T / room[..., None]).sum(axis=2)
