@@ -107,12 +107,7 @@ class Posterior:
 
 
 def alpha_of(models: int) -> float:
-    """Of every model. If many count for more than three learners together, even shares are so
-    probable that an interval may not hold what is seen: 19 of 20 learners with one of 8 models.
-
-    >>> alpha_of(2), alpha_of(6), alpha_of(12)
-    (0.5, 0.5, 0.25)
-    """
+    """Of each. With more, intervals might not hold what is seen: 19 of 20 with one of 8."""
     return min(SHARES, TOGETHER / models)
 
 
@@ -124,14 +119,13 @@ def share_interval(draws: Floats, code: Ints) -> tuple[Floats, Floats]:
     """
     lower, upper = np.quantile(draws, (0.025, 0.975), axis=0)
     n = np.maximum(np.bincount(code, minlength=len(lower)), 1)[:, None]
-    models = lower.shape[1]
-    alpha = alpha_of(models)
-    nobody, everybody = (_few(alpha * many) / n for many in (1, max(models - 1, 1)))
+    alpha = alpha_of(lower.shape[1])
+    nobody, everybody = (_few(alpha * k) / n for k in (1, max(lower.shape[1] - 1, 1)))
     return np.where(lower < nobody, 0.0, lower), np.where(upper > 1.0 - everybody, 1.0, upper)
 
 
 def _few(prior: float) -> float:
-    """The 2.5% quantile of a gamma variable: half a learner, and so many that the prior counts for.
+    """The 2.5% quantile of a gamma variable: half a learner, and what the prior counts for.
 
     >>> round(_few(0.5), 4), round(_few(3.5), 4)
     (0.0253, 1.0899)
@@ -231,12 +225,10 @@ def start(tables: Tables, prior: Prior, state: State, group: Ints, options: Opti
     found = [shared]
     if options.apart and len(tables.layout.rated) > 1:
         each = state.copy()
-        zero = np.zeros(len(group), np.int64)
-        offset = np.zeros(len(tables.layout.rated))
+        zero, offset = np.zeros(len(group), np.int64), np.zeros(len(tables.layout.rated))
         for k, f in enumerate(tables.layout.family.tolist()):
             alone = each.copy()
-            alone.shares[:] = 0.0
-            alone.shares[:, k] = 1.0
+            alone.shares[:] = np.arange(each.shares.shape[1]) == k
             alone = _climb(tables, zero, prior, alone, rounds=40)
             offset[k] = alone.centre[f, 0] - state.centre[f, 0]
         for shares in (shared.shares, np.full_like(shared.shares, 1.0 / shared.shares.shape[1])):

@@ -3,11 +3,11 @@
 Models come in three kinds, in this order. A *rated* model has a table over nodes of the learner's
 effect, the mean of its log rates, for every spread of its cells: rated[spread, learner, model,
 node]. Rated models of one rule are a family: effects are normal, with a centre and a width for
-every group of learners, and an offset for every model. A *cloud* model has weighted points of its
-own for every learner: points[learner, model, parameter, point] and weight[learner, model, point];
-each of its parameters is normal, but for holes (``room_of``) where a simpler candidate says the
-same. A *fixed* model has no more than its evidence. Every table is relative to the model's own
-largest value for that learner; ``scale[learner, model]`` puts a learner's models on one scale.
+every group of learners, and an offset for every model. A *cloud* model has weighted points for
+every learner: points[learner, model, parameter, point] and weight[learner, model, point]; its
+parameters are normal, but for holes (``room_of``) where a simpler candidate says the same. A
+*fixed* model has only its evidence. Tables are relative to their largest value of a learner;
+``scale[learner, model]`` puts a learner's models on one scale.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from howlearn.engine.kernels.numeric import BARE, CACHED, FLAGS, exp
 
 # Whether there are clouds: without them half of all this is not compiled (``compile.population``).
 CLOUDS = True
-
 # Sums may be taken in any order: eight at a time.
 SUMS = {**BARE, "fastmath": {"contract", "reassoc", "nsz"}}
 LOG_ROOT = 0.9189385332046727  # log √2π
@@ -278,10 +277,9 @@ def log_variance(v, v0):
 @njit(**BARE)
 def likely_variance(left, count, v0):
     """The best, given ``count`` squares that sum to ``left``."""
-    left = max(left, 0.0)
+    left, n = max(left, 0.0), 1.0 + count
     half = 0.5 * (left + (1.0 - count) * v0)
-    v = (half + math.sqrt(half**2 + (1.0 + count) * left * v0)) / (1.0 + count)
-    return min(max(v, NARROWEST**2), WIDEST**2)
+    return min(max((half + math.sqrt(half**2 + n * left * v0)) / n, NARROWEST**2), WIDEST**2)
 
 
 @njit(**BARE)
