@@ -151,3 +151,21 @@ def test_blocks_and_offers_are_in_the_trials(run: Run) -> None:
     shown = ["|".join(sorted((row["opt1"], row["opt2"]))) for row in rows]
     assert table["offered"].to_list() == shown
     assert table["trial"].to_list() == [*range(1, 61)] * 4
+
+
+def test_yes_does_not_say_that_people_learned(run: Run, tmp_path: Path) -> None:
+    draw, rows = np.random.default_rng(0), []
+    for who in range(8):
+        for t in range(100):
+            target = int(draw.random() < 0.5)
+            made = target if draw.random() < 0.85 else 1 - target
+            rows.append({"subj": who, "trial": t, "cue": f"c{target}", "key": made})
+            rows[-1] |= {"acc": int(made == target)}
+    path = tmp_path / "known.csv"
+    pl.DataFrame(rows).write_csv(path)
+    ran = run("inspect", path, "--yes")
+    assert ran.status == 2
+    assert "were people told acc, and learned from it?" in ran.err
+    assert "--yes" not in ran.err
+    assert not (tmp_path / "howlearn.toml").exists()
+    assert run("inspect", path, "--reward", "acc").status == 0

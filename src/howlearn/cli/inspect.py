@@ -100,8 +100,9 @@ def inspect(given: Given) -> None:
         given.update(_answered(found.questions[0]))
     if found.study is None:
         raise HowlearnError(_what_to_type(found, names))
-    if found.questions and not given.yes:
-        raise HowlearnError(_questions(found))
+    asked = [each for each in found.questions if each.by_hand or not given.yes]
+    if asked:
+        raise HowlearnError(_questions(asked, given.yes))
     _write(out, names, found, given.task)
     if given.trials is not None:
         write_whole(given.trials, lambda path: write_csv(found.trials(), path), tidy=False)
@@ -157,14 +158,15 @@ def _answered(question: Question) -> dict[str, Any]:
     return {chosen.option: chosen.value, **chosen.also}
 
 
-def _questions(found: Inspection) -> str:
+def _questions(asked: Sequence[Question], yes: bool) -> str:
     """What is not clear, and the options that say it."""
-    asked = "\n".join(
-        "\n".join(_line(line) for line in str(question).split("\n")) for question in found.questions
+    text = "\n".join(_line(line) for question in asked for line in str(question).split("\n"))
+    accepts = (
+        "" if yes or all(q.by_hand for q in asked) else ", or --yes to accept the first of each"
     )
     return (
-        f"some things are not clear from the data, and nothing was written:\n{asked}\n"
-        "type one of these options, or --yes to accept the first of each"
+        f"some things are not clear from the data, and nothing was written:\n{text}\n"
+        f"type one of these options{accepts}"
     )
 
 

@@ -104,11 +104,14 @@ def is_answer(name: str) -> bool:
     [True, True, True, False, False]
     >>> is_answer("key_resp.corr")  # whether the key was right
     False
+    >>> is_answer("richtige_Taste"), is_answer("tecla_correcta"), is_answer("respuesta_correcta")
+    (True, True, False)
     """
     *before, last = parts_of(name) or [""]
     return (
         plain(name) in _WORDS["answers"]
         or last == "cresp"
+        or (last in _WORDS["right"] and not _WORDS["right_keys"].isdisjoint(before))
         or (last in _WORDS["what"] and not _WORDS["right"].isdisjoint(before))
         or (last in _WORDS["shown"] and not (_WORDS["right"] - {"right"}).isdisjoint(before))
     )

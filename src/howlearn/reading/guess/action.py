@@ -23,6 +23,7 @@ from howlearn.reading.columns import (
     named_like,
     parts_of,
 )
+from howlearn.reading.formats.wide import parse_stages
 from howlearn.reading.guess.behaviour import (
     ALWAYS,
     FEWEST,
@@ -80,7 +81,10 @@ def find_on_offer(draft: Draft) -> None:
     draft.derived |= copies_of_the_last(draft)
     if not draft.open("offered"):
         return
-    draft.on_offer, draft.one_of = on_offer(draft.sample, [*draft.free, *draft.columns("action")])
+    stages = parse_stages(draft.given.stages) if draft.given.stages else ()
+    made = {choice for choice, _ in stages}  # of which the choices were put together
+    names = [c for c in (*draft.free, *draft.columns("action")) if c not in made]
+    draft.on_offer, draft.one_of = on_offer(draft.sample, names)
 
 
 COPIED, APART = 0.98, 0.9  # of the trials

@@ -21,7 +21,7 @@ from howlearn.reading.columns import (
     parts_of,
     plain,
 )
-from howlearn.reading.guess.column_checks import bare, is_number
+from howlearn.reading.guess.column_checks import bare, is_number, nothing_in
 from howlearn.reading.guess.sample import Sample, scaled, together
 
 LOOKED_AT = 20_000  # rows; more tell nothing new about how columns go together
@@ -104,16 +104,6 @@ def goes_on(worth: NDArray[np.float64], action: Codes, place: Codes) -> float:
         return 1.0
     alike = before @ after / np.sqrt((before @ before) * (after @ after))
     return math.erfc(abs(alike) * math.sqrt(len(before) / 2))
-
-
-def resembles_last(owner: Codes, numbers: NDArray[np.float64]) -> float:
-    """How far numbers are like those of the trial before: their correlation within learners."""
-    order = np.argsort(owner, kind="stable")
-    near = np.diff(owner[order]) == 0
-    first, second = numbers[order][:-1][near], numbers[order][1:][near]
-    if len(first) < FEWEST or np.ptp(first) == 0 or np.ptp(second) == 0:
-        return 1.0
-    return float(np.corrcoef(scaled(first), scaled(second))[0, 1])
 
 
 # Columns that are alike but for one word of their names: what is on the left, what is on the right.
@@ -202,7 +192,7 @@ ALIKE = 0.02  # of the rows may show the same thing twice
 def on_offer(rows: Sample, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The columns that say what was on offer, and those that are always one of these; or none."""
     likely = [c for c in names if not is_time(c) and 2 <= len(rows.counts(c)) <= MOST_OPTIONS]
-    coded = _coded_together(rows, likely)
+    coded = _coded_together(rows, likely, but_nothing=True)
     alike = [tuple(family.values()) for family in families(likely)]
     groups = alike + [pair for pair in combinations(likely[:12], 2) if pair not in alike]
     best = _chosen_and_not(coded)
@@ -211,9 +201,11 @@ def on_offer(rows: Sample, names: Sequence[str]) -> tuple[tuple[str, ...], tuple
         shared = _are_options(coded, group)
         if not shared and not (group in alike and words and _are_options(coded, group, False)):
             continue
-        if group not in alike and len({v for c in group for v in rows.counts(c)}) < 3:
+        values = {v for c in group for v in rows.counts(c)}
+        if group not in alike and len(values) < 3:
             continue  # of two values everything is one
         one_of = tuple(c for c in likely if c not in group and is_one_of(coded, c, group))
+        one_of = one_of if len(values) > 2 or not all(map(is_number, values)) else ()  # or sides
         things = any(like(c, SHOWN) for c in group) or _are_sides_with_words(rows, group)
         things |= len(group) > 2 and _are_numbered_things(coded, rows, group)
         if not one_of and not (shared and group in alike and things):
@@ -261,6 +253,14 @@ def _chosen_and_not(
     return (), ()
 
 
+def says_the_outcome(rows: Sample, column: str, reward: str | None) -> bool:
+    """Whether a column and what was earned follow from each other, in whatever words."""
+    if reward is None or len(rows.counts(reward)) < 3:
+        return False  # of two values what is shown may tell which it will be
+    both = rows.codes(column), rows.codes(reward)
+    return any(follows_from(one, other) for one, other in (both, both[::-1]))
+
+
 def is_of_one_option(rows: Sample, column: str, action: str, reward: str) -> bool:
     """Whether a column is what one of the actions would have earned, chosen or not.
 
@@ -289,13 +289,16 @@ def are_right_and_wrong(columns: Sequence[str]) -> bool:
     return len(columns) == 2 and any({*pair} <= {*words} for pair in pairs)
 
 
-def _coded_together(rows: Sample, names: Sequence[str]) -> dict[str, NDArray[np.int64]]:
-    """Columns with the same code for the same label, −1 where there is none."""
+def _coded_together(
+    rows: Sample, names: Sequence[str], but_nothing: bool = False
+) -> dict[str, NDArray[np.int64]]:
+    """Columns with the same code for the same label, −1 where there is none, or nothing chosen."""
     book: dict[str, int] = {}
     coded = {}
     for name in names:
         column = rows.columns[name]
-        table = [-1 if v is None else book.setdefault(bare(v), len(book)) for v in column.labels]
+        nothing = (None, *(nothing_in(rows.counts(name)) if but_nothing else ()))
+        table = [-1 if v in nothing else book.setdefault(bare(v), len(book)) for v in column.labels]
         coded[name] = np.array(table or [-1], dtype=np.int64)[rows.codes(name)[:LOOKED_AT]]
     return coded
 

@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from howlearn.core.expression_grammar import OWNER
 from howlearn.core.expressions import derive
 from howlearn.core.text import few, shortened
 from howlearn.reading.columns import VALUES
-from howlearn.reading.guess.draft import Draft
+from howlearn.reading.guess.draft import Draft, in_expression
 from howlearn.reading.guess.sample import Sample, scaled, together
 from howlearn.reading.rewards import BAD_WORDS, GOOD_WORDS, worth_of
 
@@ -22,7 +23,10 @@ def materialise(draft: Draft, option: str, text: str) -> None:
     """Compute an expression, so that its values can be looked at like a column's."""
     columns = draft.sample.columns
     derived = derive(text, f"--{option.replace('_', '-')}", [*columns])
+    who, file = draft.column("learner"), pl.Series(draft.sample.file).cast(pl.String)
+    owner = file if who is None or who in draft.computed else columns[who].per_row()
     labels = pl.DataFrame([columns[name].per_row().alias(name) for name in derived.columns])
+    labels = labels.with_columns(owner.alias(OWNER))
     words = ("0", "1") if option == "reward" else ("no", "yes")
     draft.sample = draft.sample.having(text, derived.values(labels, words))
     draft.computed.add(text)
@@ -159,6 +163,17 @@ _KEYS = re.compile(
 )
 
 
+AT_A_TIME, MOST_PARTS = 3, 30  # rows of practice, at least; values
+
+
+def has_practice_at_a_time(sample: Sample, column: str) -> bool:
+    """Whether a column, whatever its name, calls several rows at a time practice."""
+    counts = sample.counts(column)
+    values = [v for v in counts if len(counts) <= MOST_PARTS and PRACTICE.fullmatch(v.lower())]
+    here = np.isin(sample.texts(column), values) if values else np.zeros(1, np.bool_)
+    return here.sum() >= AT_A_TIME * max(1, np.sum(here & ~np.roll(here, 1)))
+
+
 def is_number(value: str) -> bool:
     """Whether a value is a finite number."""
     try:
@@ -208,8 +223,8 @@ def nothing_in(counts: Mapping[str, int]) -> tuple[str, ...]:
     found = [v for v, w in plain.items() if w in words or w.startswith(VALUES["nothing_began"])]
     rest = [value for value in counts if value not in found]
     words = [value for value in rest if not is_number(value)]
-    if len(words) > 1:  # 99 among words
-        found += [value for value in rest if value in NOTHING_NUMBERS]
+    if len(words) > 1:  # 99 or 0 among words
+        found += [value for value in rest if value in (*NOTHING_NUMBERS, "0")]
     if len(rest) > 2 and all(is_number(value) for value in rest):
         numbers = {value: float(value) for value in rest}
         for value in NOTHING_NUMBERS:
@@ -237,6 +252,38 @@ def runs_within(owner: NDArray[np.integer], codes: NDArray[np.integer]) -> tuple
     runs = 1 + int(np.count_nonzero(pairs[1:] != pairs[:-1]))
     different = int(pairs.max()) + 1
     return len(codes) / runs, runs <= 1.05 * different
+
+
+def resembles_last(owner: NDArray[np.integer], numbers: NDArray[np.float64]) -> float:
+    """How far numbers are like those of the trial before: their correlation within learners."""
+    order = np.argsort(owner, kind="stable")
+    near = np.diff(owner[order]) == 0
+    first, second = numbers[order][:-1][near], numbers[order][1:][near]
+    if len(first) < FEWEST_TOLD or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return 1.0
+    return float(np.corrcoef(scaled(first), scaled(second))[0, 1])
+
+
+def same_values(draft: Draft, action: str) -> None:
+    """What turned out to be right may stand under any name, in the words of the choices."""
+    counts = draft.sample.counts(action)
+    for column in draft.free:
+        same = {*draft.sample.counts(column)} == {*counts} and not all(map(is_number, counts))
+        if same and not tell_the_same(draft.sample, column, action):
+            names = draft.written(action), in_expression(column)
+            draft.odd(
+                f"{column} has the same values as {action}; is it what turned out to be right?",
+                f'--reward "{names[0]} == {names[1]}" if so',
+            )
+
+
+def says_the_place(draft: Draft, column: str, action: str) -> bool:
+    """Whether a column says which of the options on offer was chosen: the choice once more."""
+    if action not in draft.one_of:
+        return False
+    made, rows = draft.sample.texts(action), ~draft.sample.missing(column)
+    places = [(draft.sample.texts(c) == made).astype(np.intp)[rows] for c in draft.on_offer]
+    return constant_within(together(*places), draft.sample.codes(column)[rows])
 
 
 def constant_within(owner: NDArray[np.integer], codes: NDArray[np.integer]) -> bool:

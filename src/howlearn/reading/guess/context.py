@@ -29,7 +29,7 @@ from howlearn.reading.guess.behaviour import (
     is_of_one_option,
     pair_on_screen,
     purity,
-    resembles_last,
+    says_the_outcome,
     settles,
     told_by_chance,
 )
@@ -40,6 +40,7 @@ from howlearn.reading.guess.column_checks import (
     derived_from_trials,
     is_number,
     over_all,
+    resembles_last,
     rows_among,
     runs_within,
     tell_the_same,
@@ -379,7 +380,7 @@ def _may_be_shown(draft: Draft, rows: Sample, column: str, owner: np.ndarray) ->
     if action is not None and reward is not None:
         if is_of_one_option(rows, column, action, reward):
             return False
-        if settles(rows, column, action, reward):
+        if settles(rows, column, action, reward) or says_the_outcome(rows, column, reward):
             return False
         if like(column, "opp opponent partner") and {*rows.counts(column)} & {*rows.counts(action)}:
             return False  # what the other player chose, rather than who it was
@@ -395,6 +396,7 @@ def _is_called_shown(column: str) -> bool:
     """Whether no name speaks against a column's saying what was shown."""
     against = {"prob", "probability", "p", "value", "ev", "q", "pe", "best", "better", "optimal"}
     against |= {"prev", "previous", "last", "lag", "prior"}
+    column = column.removeprefix("lag(")  # what stood in the row of the choice
     if is_answer(column) or is_time(column) or is_chosen(column) or is_mistake(column):
         return False
     if like(column, "gain loss win wins losses gains") or not against.isdisjoint(parts_of(column)):

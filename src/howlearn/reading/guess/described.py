@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.reading.columns import is_time, like
-from howlearn.reading.guess.behaviour import NEARLY, hangs_on, is_of_one_option, resembles_last
-from howlearn.reading.guess.column_checks import constant_within, tell_the_same
+from howlearn.reading.guess.behaviour import NEARLY, hangs_on, is_of_one_option
+from howlearn.reading.guess.column_checks import constant_within, resembles_last, tell_the_same
 from howlearn.reading.guess.draft import Draft
 from howlearn.reading.guess.evidence import (
     NOT_COVERED,
@@ -150,6 +150,7 @@ PAID = 0.1  # of the trials are paid by each of the prizes that are shown
 
 FIRST = 20  # trials of each learner
 SOME_VALUES = 5
+FEWEST_PAID = 3  # amounts with which a choice is paid
 AT_ONCE, CLEARLY = 0.7, 4.0  # of the later correlation; standard errors
 DRAWN = 0.3  # correlation with the last trial, of what is drawn anew
 PROCESS = """
@@ -175,7 +176,10 @@ def followed_at_once(draft: Draft) -> list[str]:
         if column in (action, draft.column("reward")) or like(column, PROCESS) or is_time(column):
             continue
         numbers = draft.sample.numbers(column)[rows]
-        if np.isnan(numbers).any() or len(np.unique(numbers)) < SOME_VALUES:
+        values = len(np.unique(numbers))
+        if np.isnan(numbers).any() or values < FEWEST_PAID:
+            continue
+        if values < SOME_VALUES and not _pays(draft, column):
             continue
         if resembles_last(owner, numbers) > DRAWN or _tells_the_choice(numbers, made):
             continue
@@ -248,5 +252,5 @@ def _pays(draft: Draft, column: str) -> bool:
         here = (made == each) & (earned != 0) & (told != 0)
         rate = earned[here] / told[here] if here.any() else np.zeros(1)
         same = np.mean(np.isclose(rate, np.median(rate))) > NEARLY
-        hits.append(bool(same and len(np.unique(told[here])) >= SOME_VALUES))
+        hits.append(bool(same and len(np.unique(told[here])) >= FEWEST_PAID))
     return any(hits) and not all(hits)

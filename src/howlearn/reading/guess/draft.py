@@ -139,6 +139,7 @@ class Question:
     about: str  # the option
     sentence: str
     answers: tuple[Answer, ...]
+    by_hand: bool = False  # whether nobody but people can answer it: --yes does not
 
     def __str__(self) -> str:
         lines = [self.sentence]
@@ -191,10 +192,12 @@ class Draft:
         said = self.columns("context")
         return [*said] if said else [*self.named("context")]
 
-    def ask(self, about: str, sentence: str, answers: Sequence[Answer]) -> None:
+    def ask(
+        self, about: str, sentence: str, answers: Sequence[Answer], by_hand: bool = False
+    ) -> None:
         """Ask what an option should be; the first answer is what is taken without one."""
         if all(question.about != about for question in self.questions):
-            self.questions.append(Question(about, sentence, tuple(answers)))
+            self.questions.append(Question(about, sentence, tuple(answers), by_hand))
 
     def named(self, role: str) -> dict[str, int]:
         """The free columns that speak for a role: 4 where a description does, 3 to 0 for names."""

@@ -20,8 +20,10 @@ from howlearn.reading.guess.column_checks import (
 )
 from howlearn.reading.guess.draft import (
     BY_CONTENT,
+    SAID,
     Answer,
     Draft,
+    Guess,
     in_expression,
     in_quotes,
     is_among,
@@ -37,10 +39,11 @@ MOST_LOOKED_AT = 60  # columns that may stand in the choices' rows
 
 def find_events(draft: Draft) -> None:
     """Choices and outcomes in columns that are never filled in the same row, or in one column."""
-    roles = all(map(draft.open, ("action", "reward", "context", "stages")))
+    roles = all(map(draft.open, ("action", "reward", "stages")))
     if roles and draft.given.where is None and "where" not in draft.refused:
         _in_several_columns(draft)
-        if draft.open("where") and draft.open("action") and not draft.named("reward"):
+        more = ("where", "action", "context")
+        if all(map(draft.open, more)) and not draft.named("reward"):
             _in_one_column(draft)
     elif "action" in draft.guesses and draft.open("reward") and draft.given.where is None:
         _refuse_without_outcome(draft)
@@ -76,14 +79,20 @@ def _in_several_columns(draft: Draft) -> None:
         return
     ends = filled[apart[0]]
     name = in_expression(apart[0])
-    looked_at = dict.fromkeys([*actions, *draft.free[:MOST_LOOKED_AT]])
+    shown = draft.columns("context")
+    looked_at = dict.fromkeys([*actions, *shown, *draft.free[:MOST_LOOKED_AT]])
     before = {c: text for c in looked_at if (text := _before(draft, c, ends, c in actions))}
     if name is None or before.keys().isdisjoint(actions):
         return
     why = f"{apart[0]} stands in another row than the choice: each such row is a trial"
-    for text in before.values():  # they are columns of the outcomes' rows from now on
+    for column, text in before.items():  # they are columns of the outcomes' rows from now on
         materialise(draft, "action", text)
         draft.computed.discard(text)
+        if column in draft.about:
+            draft.about = {**draft.about, text: draft.about[column]}
+    if not before.keys().isdisjoint(shown):  # the user said which, as it stands in other rows
+        there = tuple(before.get(c, c) for c in shown)
+        draft.guesses["context"] = Guess("context", there, SAID, "as it was at the choice")
     leave_out(draft, f"{name} != missing", BY_CONTENT, why)
     draft.odd(why, "--action, --reward, --context and --where take other rows")
 

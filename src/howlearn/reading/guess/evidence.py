@@ -228,7 +228,11 @@ class Agreement:
     @property
     def skill(self) -> float:
         """0 where answers have nothing to do with what was shown, 1 where all are right."""
-        return (self.right - self.guessing) / max(1 - self.guessing, 1e-9)
+        return self.skill_above(self.guessing)
+
+    def skill_above(self, guessing: float) -> float:
+        """The same, with what guessing earns elsewhere: few trials may all have one answer."""
+        return (self.right - guessing) / max(1 - guessing, 1e-9)
 
 
 def agreement(action: Codes, answer: Codes) -> Agreement:

@@ -157,7 +157,7 @@ def _found_by_counts(draft: Draft, named: str | None = None, hasty: bool = False
 
 PERSONAL = """
 group sex gender diagnosis cohort handedness site patient experiment exp study sample dataset lab
-species genotype strain country dx
+species genotype strain country dx grp gruppe groupe grupo gruppo groep stichprobe
 """  # of which everybody has one
 SHARED = 0.3  # of the learners have several values of what everybody has one of: they share names
 
@@ -214,14 +214,18 @@ def _ask_about_files(draft: Draft, column: str) -> None:
     pairs = np.unique(together(file, who), return_index=True)[1]
     in_files = np.bincount(together(who)[pairs])
     each = len(pairs) / (int(together(file).max(initial=0)) + 1)
-    if name is None or each < 2 or float(np.mean(in_files > 1)) < SHARED or sample.in_names:
+    if name is None or float(np.mean(in_files > 1)) < SHARED or sample.in_names:
         return
     if "learner" in draft.guesses or any(like(stem, BLOCKS) for stem in sample.stems):
         return
     counted = [*draft.columns("trial"), *named_like("trial", draft.free)]
     again = [c for c in counted if not unique_within(together(who), sample.codes(c))]
-    if not any(unique_within(together(file, who), sample.codes(c)) for c in again):
+    again = [c for c in again if unique_within(together(file, who), sample.codes(c))]
+    if not again:
         return  # numbers of trials that go on from file to file
+    parts = [sample.codes(c) for c in draft.free if like(c, BLOCKS) or is_time(c)]
+    if each < 2 and any(unique_within(together(who, p), sample.codes(again[0])) for p in parts):
+        return  # sessions of the same person
     text = f"join({FILE_STEM}, {name})"
     labels = sample.columns[column].per_row()
     files = pl.Series("file", sample.file).cast(pl.String)

@@ -44,6 +44,7 @@ def chosen_values(draft: Draft, action: str) -> list[str]:
     return [value for value in draft.sample.counts(action) if value not in nothing]
 
 
+OFTENER = 5  # times as often as what was missed
 RARE = 0.2  # of the trials: more are hardly missed
 VARIED = 0.3  # as many values as rows, of what is measured
 
@@ -83,9 +84,14 @@ def was_missed(draft: Draft, action: str, code: str) -> bool:
     if not unclear and code in nothing_in({code: 1, "x": 2, "y": 2}):
         return True  # a word such as timeout says it
     here = sample.codes(action) == sample.columns[action].labels.index_of(code)
+    counts = [times for value, times in sample.counts(action).items() if value != code]
+    if not is_number(code) and min(sorted(counts)[-2:], default=0) > OFTENER * here.sum():
+        return len(counts) > 1  # beside two that were chosen far more often
     told = [found for times in _times(draft) if (found := _took_no_time(times, here)) is not None]
-    if told and not told[0]:
+    if told and not told[0] and any(map(is_rt, draft.free)):  # what else is measured may go on
         return False
+    if code == "0" and not (told and told[0]):  # may be one of the options
+        return reward is None or not _outcomes(draft, reward, here)
     return reward is None or here.sum() < FEWEST or _outcomes(draft, reward, here) < 2
 
 

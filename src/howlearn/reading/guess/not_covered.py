@@ -62,6 +62,9 @@ class NoOutcome(Kind):
                 values = examples(draft.sample, sounding[0])
                 return (f"{sounding[0]} ({values}) sounds like one, but {UNCLEAR}",)
             return ("no column says what a choice earned, or whether it was right",)
+        if found is not None and found.visits >= AGAIN and said_again(draft):
+            name = draft.guesses["reward"].typed
+            return (f"{name} only repeats what was chosen, in other numbers",)
         guess, reward = draft.guesses.get("reward"), draft.column("reward")
         if "action" not in draft.guesses and reward and len(draft.sample.counts(reward)) < 2:
             return (f"{reward} is the same in every row, and no column says what was chosen",)
@@ -101,6 +104,24 @@ class NoOutcome(Kind):
         )
 
 
+MANY, OFTEN = 3, 2  # values that repeat what was chosen; rows of each choice in a context
+
+
+def said_again(draft: Draft) -> bool:
+    """Whether each of several choices has a number of its own in each context, as scales have."""
+    action, reward = draft.column("action"), draft.column("reward")
+    if action is None or reward is None:
+        return False
+    rows, context = draft.chosen & ~draft.sample.missing(reward), draft.contexts()
+    made, earned = (draft.sample.codes(c)[rows] for c in (action, reward))
+    place = np.zeros_like(made) if context is None else context[rows]
+    cell = together(place, made)
+    if min(len(np.unique(made)), len(np.unique(earned))) < MANY or not len(cell):
+        return False
+    often = len(cell) >= OFTEN * (int(cell.max()) + 1)
+    return often and follows_from(earned, cell) and follows_from(made, together(place, earned))
+
+
 def _has_words(draft: Draft, column: str) -> bool:
     """Whether a column has several values, and not only numbers."""
     values = draft.sample.counts(column)
@@ -121,16 +142,19 @@ class StimulusMissing(Kind):
         if len(found) < FEWEST_TRIALS or found.comes_back < 4:
             return ()
         right = float(found.good.mean())
-        if not _is_correctness(found) and not (
+        named = draft is not None and _right_is_told(draft) is not None
+        if not (named or _is_correctness(found)) and not (
             right > 0.25 + 1 / len(found.actions) and pays_alike(found)
         ):
             return ()
         told = predictable(found)
         spread = np.sqrt(max(told * (1 - told), 0.01) / len(found))
         each = np.bincount(found.learner, weights=found.good) / np.bincount(found.learner)
-        named = draft is not None and _right_is_told(draft) is not None
         least = max(0.06, 5 * spread) if named else max(0.12, 6 * spread)
-        if right - told < least or np.mean(each > told + 0.4 * least) < 0.7:
+        alike = right - told >= least and np.mean(each > told + 0.4 * least) >= 0.7
+        chance = 1 / len(found.actions)  # what is right changes at random: nobody could learn it
+        random = named and told < chance + least and right > chance + 2 / np.sqrt(len(found))
+        if not (alike or random):
             return ()
         fresh = int(found.owner.max()) > int(found.sequence.max())
         if fresh and hangs_on(found.good, found.action, found.owner) < TAUGHT:
@@ -278,7 +302,8 @@ def known_at_once(
         return None
     if early.times < 12 or later < 0.25 or early.score < least[0]:
         return None
-    at_once = early.skill >= least[1] * later and first.opening.skill >= least[1] * later / 1.4
+    opening = first.opening.skill_above(early.guessing)
+    at_once = early.skill >= least[1] * later and opening >= least[1] * later / 1.4
     at_most = early.skill * (1 + 2 / early.score)  # what chance may hide
     return first if at_once and at_most > 0.9 * later else None
 
@@ -295,6 +320,7 @@ def ask_if_learned(draft: Draft, found: Evidence | None) -> None:
             f"choices are right in {first.early.right:z.0%} of the first trials already, and in "
             f"{first.late.right:z.0%} later: were people told {guess.typed}, and learned from it?",
             [Answer("reward", guess.value, "yes; else these models have nothing to explain")],
+            by_hand=True,
         )
 
 

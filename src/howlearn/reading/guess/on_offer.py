@@ -39,6 +39,7 @@ from howlearn.reading.guess.draft import (
     in_quotes,
     typed,
 )
+from howlearn.reading.guess.evidence import centred
 from howlearn.reading.guess.missed import add_missing, chosen_values, missed_codes
 from howlearn.reading.guess.sample import Sample, together
 from howlearn.reading.offers import options_in
@@ -106,7 +107,7 @@ def _put_columns(draft: Draft, action: str) -> None:
         )
         return
     why = f"{action} is always one of {' and '.join(columns)}"
-    if {*sample.counts(action)} <= {one for trial in shown for one in trial}:
+    if {*chosen_values(draft, action)} <= {one for trial in shown for one in trial}:
         draft.put("offered", columns, BY_CONTENT, why)
     else:  # by the names of their pictures
         draft.put("context", columns, BY_CONTENT, why)
@@ -243,7 +244,7 @@ def _how_telling(
     if reward is None:
         return 0.0, dict.fromkeys(ways, 0.0)
     made = rows.texts(action)
-    beside = _beside(draft, rows, shown)
+    beside = _beside(draft, rows, shown, action)
 
     def hang(chosen: NDArray[np.object_]) -> float:
         codes = np.unique(chosen.astype(str), return_inverse=True)[1]
@@ -257,21 +258,24 @@ MOST_BESIDE = 6  # columns
 
 
 def _beside(
-    draft: Draft, rows: Sample, shown: Sequence[NDArray[np.object_]]
+    draft: Draft, rows: Sample, shown: Sequence[NDArray[np.object_]], action: str
 ) -> list[NDArray[np.integer]]:
     """What changes from trial to trial beside the stimuli, on which of them may be right."""
     owner = draft.learners()[rows.rows[draft.sample.rows]]
     texts = {tuple(each[:FEWEST]) for each in shown}
     likely = [c for c in draft.free if 2 <= len(rows.counts(c)) <= MOST_PLACES**2]
     likely = [c for c in likely if not (is_time(c) or is_answer(c) or rows.missing(c).any())]
+    likely = [c for c in likely if not {*rows.counts(c)} <= {*rows.counts(action)}]  # the right one
+    likely = [c for c in likely if not _are_shares(*rows.counts(c))]
     likely = [c for c in likely if tuple(rows.texts(c)[:FEWEST]) not in texts]
     changing = [c for c in likely if runs_within(owner, rows.codes(c))[0] < OFTEN]
     things = together(*(np.unique(each.astype(str), return_inverse=True)[1] for each in shown))
-    outcome = together(things, rows.codes(draft.guesses["reward"].columns[0]))
-    changing = [  # what follows from the outcome, whatever was chosen, was not there before it
+    after = [together(things, rows.codes(c)) for c in (draft.guesses["reward"].columns[0], action)]
+    changing = [  # what follows from the outcome, or the choice, was not there before it
         c
         for c in changing
-        if not follows_from(rows.codes(c), outcome) or follows_from(rows.codes(c), things)
+        if not any(follows_from(rows.codes(c), each) for each in after)
+        or follows_from(rows.codes(c), things)
     ]
     return [rows.codes(c) for c in changing[:MOST_BESIDE]]
 
@@ -298,6 +302,8 @@ def _put_one_side(draft: Draft, rows: Sample, action: str) -> bool:
         are_sides = {one.lower(), other.lower()} <= SIDE_WORDS
         if name is None or rows.missing(column).any() or len(words) < 2:
             continue
+        if _are_shares(one, other):
+            continue  # chances, which nobody saw
         if len(named) == 1 and not are_sides:
             there = f"{made} == {in_quotes(sides[named[0]])}"  # what is on the left
             what, not_it = (
@@ -328,6 +334,11 @@ def _put_one_side(draft: Draft, rows: Sample, action: str) -> bool:
     return False
 
 
+def _are_shares(*values: str) -> bool:
+    """Whether these are numbers that are not whole: no names of things."""
+    return all(map(is_number, values)) and not all(float(v).is_integer() for v in values)
+
+
 OFTEN = 4.0  # trials, at most, for which a thing stays on the same side
 
 
@@ -345,8 +356,12 @@ def _hang(
     codes: NDArray[np.integer],
     place: NDArray[np.integer] | None = None,
 ) -> float:
-    """How surely outcomes hang on these choices, in decimal places of chance."""
+    """How surely outcomes hang on these choices, in decimal places of chance.
+
+    What a place earns whatever was chosen says nothing of them.
+    """
     worth = worth_in(rows, reward)
+    worth = worth if place is None else centred(together(place), worth)
     owner = draft.learners()[rows.rows[draft.sample.rows]]
     nowhere = np.zeros_like(owner) if place is None else place
     owner = owner if place is None else together(owner, place)

@@ -36,6 +36,7 @@ from howlearn.reading.guess.column_checks import (
     examples,
     is_number,
     materialise,
+    says_the_place,
     tell_the_same,
 )
 from howlearn.reading.guess.draft import BY_CONTENT, SAID, Answer, Draft, in_expression, in_quotes
@@ -330,16 +331,13 @@ FOLLOWED = 4.0  # standard errors by which choices are repeated more after highe
 def ask_what_was_earned(draft: Draft, action: str) -> None:
     """Outcomes that hang on the choice where something is shown, and that choices follow."""
     sample, owner, codes = draft.sample, draft.learners(), draft.sample.codes(action)
-    some = _changing(draft, MOST_SHOWN)
+    some = [c for c in _changing(draft, MOST_SHOWN) if not says_the_place(draft, c, action)]
     score: dict[str, float] = {}
     for column in [c for c in some if _may_be_earned(draft, c)]:
         worth = np.nan_to_num(earnings(sample.without(column, NOTHING_NUMBERS), column))
         places = [owner, *(together(owner, sample.codes(c)) for c in some if c != column)]
-        tests = {
-            i: min(hangs_on(worth, codes, p), goes_on(worth, codes, p))
-            for i, p in enumerate(places)
-        }
-        taught = [places[i] for i, chance in tests.items() if chance < SURELY / 100]
+        chance = [min(test(worth, codes, p) for test in (hangs_on, goes_on)) for p in places]
+        taught = [p for p, c in zip(places, chance, strict=True) if c < SURELY / 100]
         score[column] = max((_repeated(worth, codes, p) for p in taught), default=0.0)
     best = max(score, key=lambda c: score[c], default=None)
     if best is not None and score[best] > FOLLOWED:
@@ -354,7 +352,17 @@ MOST_STEPS = 12
 
 
 def _ask_about_totals(draft: Draft, codes: np.ndarray, owner: np.ndarray) -> None:
-    """A sum of what was earned so far: its steps hang on the choice."""
+    """A sum of what was earned so far."""
+    column, text = _total(draft, codes, owner)
+    if column:
+        says = "yes: what was added in each trial was earned"
+        draft.ask("reward", f"is {column} a running total?", [Answer("reward", text, says)])
+        draft.put("reward", text, BY_CONTENT, f"{column} grows by what choices earn")
+        materialise(draft, "reward", text)
+
+
+def _total(draft: Draft, codes: np.ndarray, owner: np.ndarray) -> tuple[str, str]:
+    """A column whose steps hang on the choice, and the expression for them."""
     for column in [c for c in draft.free if not is_time(c)]:
         numbers, name = draft.sample.numbers(column), in_expression(column)
         if name is None or not np.isfinite(numbers).all():
@@ -362,15 +370,14 @@ def _ask_about_totals(draft: Draft, codes: np.ndarray, owner: np.ndarray) -> Non
         near = np.concatenate(([False], np.diff(owner) == 0))
         steps = np.where(near, np.diff(numbers, prepend=np.nan), np.nan)
         kinds, values = len(np.unique(steps[near])), len(draft.sample.counts(column))
-        if not 2 <= kinds <= MOST_STEPS or values < 2 * kinds:
+        grows = kinds > 2 and bool(np.all(steps[near] >= 0))
+        if not (grows or (2 <= kinds <= MOST_STEPS and values >= 2 * kinds)):
             continue
-        if hangs_on(steps, codes, owner) < SURELY / 100:
-            text = f"{name} - lag({name})"
-            says = "yes: what was added in each trial was earned"
-            draft.ask("reward", f"is {column} a running total?", [Answer("reward", text, says)])
-            draft.put("reward", text, BY_CONTENT, f"{column} grows by what choices earn")
-            materialise(draft, "reward", text)
-            return
+        if min(test(steps, codes, owner) for test in (hangs_on, goes_on)) < SURELY / 100:
+            added, first = f"{name} - lag({name})", numbers[~near]
+            whole = np.isin(first, steps[near]).all()  # what was there at first was earned, too
+            return column, f"if(lag({name}) == missing, {name}, {added})" if whole else added
+    return "", ""
 
 
 def ask_what_was_told(draft: Draft, right: str) -> None:
@@ -398,6 +405,22 @@ def ask_what_was_told(draft: Draft, right: str) -> None:
                 ],
             )
             return
+    action, owner = draft.column("action"), draft.learners()
+    if action is None:
+        return
+    made = sample.codes(action)
+    column, text = _total(draft, made, owner)
+    for other in [c for c in draft.free if not column and _may_be_earned(draft, c)]:
+        worth, codes = sample.numbers(other), sample.codes(other)
+        if len(np.unique(worth)) < 3 or is_time(other) or sample.missing(other)[draft.chosen].any():
+            continue
+        after = follows_from(codes, made) or constant_within(owner, codes)
+        if not after and min(t(worth, made, owner) for t in (hangs_on, goes_on)) < SURELY**2:
+            column = text = other
+    if column:
+        no = Answer("reward", right, "no: they saw whether they were right")
+        yes = Answer("reward", text, f"yes: {column} says what was earned")
+        draft.ask("reward", f"{column} depends on the choice: did people see it?", [no, yes])
 
 
 MUCH = 10.0  # standard errors
@@ -405,7 +428,8 @@ MUCH = 10.0  # standard errors
 
 def _may_be_earned(draft: Draft, column: str) -> bool:
     """Whether a column has two outcomes, or numbers of which none is a part of the design."""
-    if column in draft.design or column in draft.on_offer or is_answer(column):
+    chosen = named_like("action", [column]) and not named_like("reward", [column])
+    if column in (*draft.design, *draft.on_offer) or is_answer(column) or chosen:
         return False
     numbers = all(map(is_number, draft.sample.counts(column)))
     return is_binary(draft, column) or (numbers and not named_like("context", [column]))
@@ -418,33 +442,3 @@ def _repeated(worth: np.ndarray, codes: np.ndarray, place: np.ndarray) -> float:
     where = together(place[order][1:][near])
     stays = centred(where, np.diff(codes[order])[near] == 0)
     return in_errors(stays * centred(where, worth[order][:-1][near]))
-
-
-# An outcome in the words of the choices.
-
-
-def came_true(draft: Draft, action: str) -> bool:
-    """An outcome in the words of the choices, as sun and rain: a prediction came true or not."""
-    counts = draft.sample.counts(action)
-    for column in draft.named("reward"):
-        values, names = draft.sample.counts(column), (draft.written(action), in_expression(column))
-        if {*values} == {*counts} and len(values) > 1 and None not in names:
-            text = f"{names[0]} == {names[1]}"
-            why = f"{column} has the values of {action}: a prediction that came true is a success"
-            draft.put("reward", text, BY_CONTENT, why)
-            materialise(draft, "reward", text)
-            return True
-    return False
-
-
-def same_values(draft: Draft, action: str) -> None:
-    """What turned out to be right may stand under any name, in the words of the choices."""
-    counts = draft.sample.counts(action)
-    for column in draft.free:
-        same = {*draft.sample.counts(column)} == {*counts} and not all(map(is_number, counts))
-        if same and not tell_the_same(draft.sample, column, action):
-            names = draft.written(action), in_expression(column)
-            draft.odd(
-                f"{column} has the same values as {action}; is it what turned out to be right?",
-                f'--reward "{names[0]} == {names[1]}" if so',
-            )

@@ -25,13 +25,16 @@ from howlearn.reading.guess.coding import without_nothing, worth
 from howlearn.reading.guess.column_checks import (
     are_words,
     constant_within,
+    examples,
     is_number,
     materialise,
     repeats,
+    share,
     sparse,
     tell_the_same,
 )
 from howlearn.reading.guess.draft import (
+    BY_CONTENT,
     BY_NAME,
     SAID,
     Answer,
@@ -107,26 +110,24 @@ def remark_mistakes(draft: Draft) -> None:
 SIDES = "gain win gains wins won"  # what losses may be set against
 FEW_WORDS = 6  # that are put into an option as it is to be typed
 FEW_LETTERS = 40
-GAINS = ("gain", "win", "gains", "wins", "won", "wonamount", "gewinn", "gewinne", "reward")
-LOSSES = (
-    "loss",
-    "lose",
-    "losses",
-    "lost",
-    "lostamount",
-    "punishment",
-    "penalty",
-    "verlust",
-    "verluste",
-    "perte",
-)
+GAINS = """
+gain win gains wins won wonamount gewinn gewinne ganancia ganancias winst guadagno vincita ganho
+ganhos reward
+""".split()
+LOSSES = """
+loss lose losses lost lostamount punishment penalty verlust verluste perte pertes perdida perdidas
+pérdida pérdidas verlies perdita perda
+""".split()
 
 
 AGAINST_RIGHT = 2.5  # where another column says what was earned: feedback may mislead
 AGAINST_SPARSE, AGAINST_CONSTANT, AGAINST_OPTIONS = 2.0, 4.0, 3.0
 FOR_NET = 3.0  # gains minus losses say more than either
 MOSTLY, MANY_AMOUNTS = 0.8, 6
-RIGHT = {"correct", "corr", "cor", "accuracy", "acc", "iscorrect", "hit", "right", "richtig"}
+RIGHT = """
+correct corr cor accuracy acc iscorrect hit right richtig korrekt goed juist acierto correcto
+correcte juste giusto corretto acerto
+""".split()
 EARNED = {"reward", "rewarded", "rew", "outcome", "feedback", "points", "payoff"}
 
 
@@ -160,7 +161,7 @@ def reward_candidates(draft: Draft) -> list[Candidate]:
 def says_right(column: str) -> bool:
     """Whether a name says that a choice was right, rather than what it earned."""
     words = {*parts_of(column), plain(column)}
-    return not RIGHT.isdisjoint(words) and EARNED.isdisjoint(words)
+    return not words.isdisjoint(RIGHT) and EARNED.isdisjoint(words)
 
 
 def _of_options(draft: Draft, columns: list[str]) -> set[str]:
@@ -224,6 +225,36 @@ def _ask_which_word(draft: Draft, column: str) -> bool:
     draft.put("reward", ways[0], BY_NAME, f"{words[0]} is taken as a success")
     materialise(draft, "reward", ways[0])
     return True
+
+
+MOST_WORDS = 4
+
+
+def ask_about_unknown_words(draft: Draft) -> None:
+    """What was right is known, and words of feedback that nobody here knows say something else."""
+    mark, sample = draft.column("reward"), draft.sample
+    if mark is None or draft.guesses["reward"].how == SAID or not says_right(mark):
+        return
+    for column in [c for c, strength in draft.named("reward").items() if strength > 1]:
+        rows = draft.chosen & ~sample.missing(column) & ~sample.missing(mark)
+        words = [w for w in without_nothing(sample.counts(column)) if not is_number(w)]
+        name, known = in_expression(column), is_outcome(draft, column) or is_mistake(column)
+        if known or name is None or says_right(column) or not 2 <= len(words) <= MOST_WORDS:
+            continue
+        said, right = sample.texts(column)[rows], earnings(sample, mark)[rows]
+        if len(said) < FEWEST or follows_from(sample.codes(mark)[rows], sample.codes(column)[rows]):
+            continue
+        best = max(words, key=lambda word: share(right[said == word] > right.min()))
+        draft.ask(
+            "reward",
+            f"{mark} says whether the choice was right, and {column} ({', '.join(words)}) often "
+            "something else: what were people told?",
+            [
+                Answer("reward", mark, f"values {examples(sample, mark)}"),
+                Answer("reward", f"{name} == {in_quotes(best)}", f"{best} is a success"),
+            ],
+        )
+        return
 
 
 def earnings(rows: Sample, column: str) -> np.ndarray:
@@ -329,14 +360,14 @@ def _is_total(draft: Draft, column: str) -> bool:
     order = np.argsort(owner, kind="stable")
     steps, same = np.diff(numbers[order]), np.diff(owner[order]) == 0
     steps = steps[same & ~np.isnan(steps)]
+    how, kinds, values = "", len(np.unique(steps)), kinds
     if len(steps) and np.all(steps >= 0):
-        draft.odd(f"{column} only ever grows within a learner: a running total, not a reward")
-        return True
-    kinds, values = len(np.unique(steps)), len(draft.sample.counts(column))
-    if len(steps) > 4 * values and kinds > 1 and values > 4 * kinds:
-        draft.odd(f"{column} goes up and down by the same few steps: a running total, not a reward")
-        return True
-    return False
+        how = "only ever grows within a learner"
+    elif len(steps) > 4 * values and kinds > 1 and values > 4 * kinds:
+        how = "goes up and down by the same few steps"
+    if how:
+        draft.odd(f"{column} {how}: a running total, not a reward")
+    return bool(how)
 
 
 def is_binary(draft: Draft, column: str) -> bool:
@@ -390,3 +421,20 @@ def are_amounts(draft: Draft, column: str, worth: np.ndarray) -> bool:
 def sums_of(draft: Draft, column: str) -> list[str]:
     """The columns of an expression of gains and losses, or the column itself."""
     return [c for c in draft.free if c == column or in_expression(c) in column.split()]
+
+
+# An outcome in the words of the choices.
+
+
+def came_true(draft: Draft, action: str) -> bool:
+    """An outcome in the words of the choices, as sun and rain: a prediction came true or not."""
+    counts = draft.sample.counts(action)
+    for column in draft.named("reward"):
+        values, names = draft.sample.counts(column), (draft.written(action), in_expression(column))
+        if {*values} == {*counts} and len(values) > 1 and None not in names:
+            text = f"{names[0]} == {names[1]}"
+            why = f"{column} has the values of {action}: a prediction that came true is a success"
+            draft.put("reward", text, BY_CONTENT, why)
+            materialise(draft, "reward", text)
+            return True
+    return False

@@ -32,6 +32,7 @@ from howlearn.reading.guess.column_checks import (
     materialise,
     repeats,
     runs_within,
+    same_values,
     tell_the_same,
 )
 from howlearn.reading.guess.draft import (
@@ -51,13 +52,13 @@ from howlearn.reading.guess.options_outcomes import (
     ask_what_was_chosen,
     ask_what_was_earned,
     ask_what_was_told,
-    came_true,
     compares_choices,
-    same_values,
 )
 from howlearn.reading.guess.reward import (
     are_amounts,
+    ask_about_unknown_words,
     ask_which_word,
+    came_true,
     earnings,
     either_may_be,
     find_reward_in_mistakes,
@@ -99,6 +100,7 @@ def find_action_and_reward(draft: Draft) -> None:
     rewards = [r for r in rewards if r.column in draft.sample.columns]
     actions = [a for a in actions if a.column in draft.sample.columns]
     _put(draft, "reward", rewards)
+    ask_about_unknown_words(draft)
     if draft.open("reward"):
         find_reward_in_mistakes(draft)
     if draft.open("reward"):

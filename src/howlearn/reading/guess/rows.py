@@ -30,6 +30,7 @@ from howlearn.reading.guess.column_checks import (
     PRACTICE,
     TESTING,
     TRAINING,
+    has_practice_at_a_time,
     is_number,
     materialise,
     runs_within,
@@ -62,9 +63,11 @@ def leave_practice_out(draft: Draft) -> None:
     """Rows that a column calls practice or the like."""
     if not draft.open("where"):
         return
-    for column in _kind_columns(draft, f"{KINDS} {BLOCKS} {CONDITIONS}"):
+    kinds = _kind_columns(draft, f"{KINDS} {BLOCKS} {CONDITIONS}")
+    for column in (*kinds, *(c for c in draft.free if c not in kinds)):
         name, counts = in_expression(column), draft.sample.counts(column)
-        if name is None or not 2 <= len(counts) <= MOST_KINDS:
+        likely = column in kinds or has_practice_at_a_time(draft.sample, column)
+        if name is None or not 2 <= len(counts) <= MOST_KINDS or not likely:
             continue
         text = _practice(name, column, list(counts))
         if text is not None:

@@ -21,7 +21,7 @@ from howlearn.reading.columns import (
 )
 from howlearn.reading.guess.behaviour import follows_from, goes_on, hangs_on
 from howlearn.reading.guess.column_checks import constant_within, runs_within, worth_in
-from howlearn.reading.guess.draft import BY_CONTENT, Draft, in_expression, in_quotes, typed
+from howlearn.reading.guess.draft import BY_CONTENT, SAID, Draft, in_expression, in_quotes, typed
 from howlearn.reading.guess.evidence import centred, score
 from howlearn.reading.guess.sample import together
 
@@ -209,7 +209,9 @@ def under_any_names(draft: Draft) -> TwoStages | None:
     owner, earned = draft.learners()[rows], sample.codes(reward)[rows]
     few = [c for c in sample.columns if _are_few(c, sample.counts) and c not in draft.computed]
     few = [c for c in few if not (is_time(c) or is_answer(c) or c == reward or like(c, design))]
-    few = [c for c in few if c not in (*draft.on_offer, *draft.columns("offered"))]
+    context = draft.guesses.get("context")
+    shown = context.columns if context is not None and context.how == SAID else ()
+    few = [c for c in few if c not in (*draft.on_offer, *draft.columns("offered"), *shown)]
     few = [c for c in few if c == action or not sample.missing(c)[rows].any()]
     codes = {c: together(sample.codes(c)[rows]) for c in few}
     few = [c for c in few if runs_within(owner, codes[c])[0] < OFTEN][:MOST_TRIED]
@@ -224,17 +226,38 @@ def under_any_names(draft: Draft) -> TwoStages | None:
             continue  # an answer that was right, and whether it was given
         if follows_from(codes[second], together(there[0], earned)):
             continue  # how the outcome was shown
+        if not _is_chosen(draft, one, state, reward):
+            continue
         if _leads_to(draft, one, state, reward) and _earns(draft, second, state, reward) < PAYS:
             reasons = f"{one} and {second} are two choices in a row", f"{state} lies between them"
             return TwoStages(one, second, state, reasons)
     return None
 
 
+REPEATED = 0.01  # by chance
+
+
+def _is_chosen(draft: Draft, first: str, state: str, reward: str) -> bool:
+    """Whether a column follows the outcomes before it, as choices do; what is shown does not."""
+    rows = draft.chosen & ~draft.sample.missing(reward)
+    owner, made = draft.learners()[rows], draft.sample.codes(first)[rows]
+    order = np.argsort(owner, kind="stable")
+    near = np.diff(owner[order]) == 0
+    worth = worth_in(draft.sample, reward)[rows]
+    won = together((worth > worth.mean())[order][:-1][near])
+    stays = (np.diff(made[order])[near] == 0).astype(float)
+    before = together(owner, made, draft.sample.codes(state)[rows])[order][:-1][near]
+    return hangs_on(stays, won, before) < REPEATED
+
+
 def _leads_to(draft: Draft, first: str, state: str, reward: str) -> bool:
     """Whether a choice leads to a state by chance, beyond which it earns nothing."""
     rows = draft.chosen & ~draft.sample.missing(reward)
     made, there = (draft.sample.codes(c)[rows] for c in (first, state))
-    if follows_from(there, made) or follows_from(made, there) or not _hangs(draft, state, first):
+    owner = draft.learners()[rows]
+    if follows_from(there, together(owner, made)) or follows_from(made, together(owner, there)):
+        return False
+    if not _hangs(draft, state, first):
         return False
     worth = worth_in(draft.sample, reward)[rows]
     return hangs_on(worth, made, together(draft.learners()[rows], there)) > UNTOLD

@@ -35,12 +35,13 @@ from howlearn.reading.guess.evidence import (
     score,
 )
 from howlearn.reading.guess.sample import scaled, together
-from howlearn.reading.guess.trial_order import restart_in
+from howlearn.reading.guess.trial_order import restart_in, unit_of
 
 # Stretches of trials within learners: conditions with problems of their own, and blocks.
 
 
 PROBLEMS = "game problem puzzle"
+THINGS = "pair stim stimulus stimset set image picture item cue symbol object fractal card"
 PAYOFFS = "mu mean prob probability p rate payoff ev value"
 SHORTEST = 4  # trials of a stretch, on average
 SHOWN_OFTEN = 4  # times each context of a stretch is shown, so that none is missing by chance
@@ -168,7 +169,7 @@ def _find_new_arms(draft: Draft, blocks: Sequence[tuple[str, ...]]) -> None:
         if told is None and not restart_in(draft, columns):
             _ask_if_new(draft, columns)
             continue
-        unit, new = _unit(draft, columns), _new_things(draft, columns)
+        unit, new = unit_of(draft, columns), _new_things(draft, columns)
         if told is not None:
             why = f'{told} is described as "{draft.about[told].text}"'
         elif unit is not None:
@@ -245,28 +246,21 @@ def _start_again(draft: Draft, blocks: tuple[str, ...]) -> bool:
     return False
 
 
-def _unit(draft: Draft, blocks: Sequence[str]) -> str | None:
-    """A column that names learner and block together, as if each were a learner."""
-    rows, learner = draft.chosen, together(draft.learners())
-    inside = together(learner, *(draft.sample.codes(block) for block in blocks))[rows]
-    n = int(together(inside).max(initial=0)) + 1
-    for column in draft.free if learner.max(initial=0) > 0 else ():
-        codes = draft.sample.codes(column)[rows]
-        if len(np.unique(codes)) == n and constant_within(inside, codes):
-            return column
-    return None
-
-
 def _new_things(draft: Draft, blocks: Sequence[str]) -> str | None:
     """A column of stimuli, each of which a learner meets in one block only, again and again."""
     rows, owner = draft.chosen, draft.sequences()[draft.chosen]
-    inside = together(owner, *(draft.sample.codes(block)[rows] for block in blocks))
-    for column in [c for c in named_like("context", draft.free) if not is_time(c)]:
+    block = together(*(draft.sample.codes(block)[rows] for block in blocks))
+    inside = together(owner, block)
+    likely = [c for c in draft.free if named_like("context", [c]) or like(c, THINGS)]
+    for column in [c for c in likely if not is_time(c)]:
         codes = draft.sample.codes(column)[rows]
         met = together(owner, codes)
         n, places = int(met.max(initial=0)) + 1, int(inside.max(initial=0)) + 1
         counted = runs_within(owner, codes)[1]  # each once, and never again: a counter
-        again = SHOWN_OFTEN * n <= len(codes) and n >= 2 * places and not counted
+        often = SHOWN_OFTEN * n <= len(codes)
+        one_each = n == places and constant_within(inside, codes)
+        shuffled = one_each and not constant_within(block, codes)  # between learners: no counter
+        again = often and ((n >= 2 * places and not counted) or shuffled)
         if again and constant_within(met, inside) and not draft.sample.missing(column)[rows].any():
             return column
     return None

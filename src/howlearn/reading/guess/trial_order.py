@@ -16,6 +16,7 @@ from howlearn.reading.columns import (
     named_like,
 )
 from howlearn.reading.guess.column_checks import (
+    constant_within,
     runs_within,
     unique_within,
 )
@@ -164,3 +165,15 @@ def restart_in(draft: Draft, blocks: Sequence[str]) -> bool:
     codes = [draft.sample.codes(c)[rows] for c in counted]
     restart = [unique_within(inside, c) and not unique_within(owner, c) for c in codes]
     return any(restart) or not any(unique_within(owner, c) for c in codes)
+
+
+def unit_of(draft: Draft, blocks: Sequence[str]) -> str | None:
+    """A column that names learner and block together, as if each were a learner."""
+    rows, learner = draft.chosen, together(draft.learners())
+    inside = together(learner, *(draft.sample.codes(block) for block in blocks))[rows]
+    n = int(together(inside).max(initial=0)) + 1
+    for column in draft.free if learner.max(initial=0) > 0 else ():
+        codes = draft.sample.codes(column)[rows]
+        if len(np.unique(codes)) == n and constant_within(inside, codes):
+            return column
+    return None
