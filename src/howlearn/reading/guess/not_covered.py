@@ -302,7 +302,7 @@ def known_at_once(
         return None
     if early.times < 12 or later < 0.25 or early.score < least[0]:
         return None
-    opening = first.opening.skill_above(early.guessing)
+    opening = max(first.opening.skill, first.opening.skill_above(early.guessing))
     at_once = early.skill >= least[1] * later and opening >= least[1] * later / 1.4
     at_most = early.skill * (1 + 2 / early.score)  # what chance may hide
     return first if at_once and at_most > 0.9 * later else None
