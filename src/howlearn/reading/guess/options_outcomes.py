@@ -415,7 +415,8 @@ def ask_what_was_told(draft: Draft, right: str) -> None:
         if len(np.unique(worth)) < 3 or is_time(other) or sample.missing(other)[draft.chosen].any():
             continue
         after = follows_from(codes, made) or constant_within(owner, codes)
-        if not after and min(t(worth, made, owner) for t in (hangs_on, goes_on)) < SURELY**2:
+        counts = np.mean(np.diff(worth) >= 0) > COUNTING
+        if not (after or counts) and hangs_on(worth, made, owner) < SURELY**2:
             column = text = other
     if column:
         no = Answer("reward", right, "no: they saw whether they were right")
@@ -423,7 +424,7 @@ def ask_what_was_told(draft: Draft, right: str) -> None:
         draft.ask("reward", f"{column} depends on the choice: did people see it?", [no, yes])
 
 
-MUCH = 10.0  # standard errors
+MUCH, COUNTING = 10.0, 0.9  # standard errors; of the steps of what is counted go up
 
 
 def _may_be_earned(draft: Draft, column: str) -> bool:
