@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -439,6 +441,17 @@ def test_an_answer_that_depends_on_the_bound_is_withheld():
     verdicts = found.selection["verdict"].to_list()
     assert sum(word.startswith("depends on the bound") for word in verdicts) > 10
     assert any("depends on the bound" in str(each) for each in found.sentences)
+
+
+def test_repeats_are_long_enough_when_chains_agree_on_clear_winners():
+    def of(*probability) -> Any:
+        return SimpleNamespace(probability=np.array(probability))
+
+    apart = home.on_winners(of([0.95, 0.05], [0.6, 0.4], [0.02, 0.98]), 2)
+    assert apart([of([0.9, 0.1], [0.1, 0.9], [0.0, 1.0]), of([0.9, 0.1], [0.9, 0.1], [0, 1])]) == 0
+    away = apart([of([0.9, 0.1], [0.5, 0.5], [0.4, 0.6]), of([0.9, 0.1], [0.5, 0.5], [0, 1])])
+    assert away == pytest.approx(0.4 / np.sqrt(2))
+    assert home.on_winners(of([0.5, 0.5]), 2)([of([1.0, 0.0]), of([0.0, 1.0])]) == 0.0
 
 
 def test_other_models_take_part_by_their_evidence(three):

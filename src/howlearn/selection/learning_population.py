@@ -184,7 +184,7 @@ def _variants(
     The chains of these are long enough if they agree on the winners of the answer.
     """
     options = replace(found.options, sweeps=FEWER, longest=SWEEPS)
-    results, apart = [], _on_winners(answer, len(layout.models))
+    results, apart = [], on_winners(answer, len(layout.models))
     if layout.rated:
         wide = widened(layout)
         again = fitted_to(found.tables.under(study, wide, threads), found.group, options)
@@ -196,7 +196,7 @@ def _variants(
     return results
 
 
-def _on_winners(answer: Posterior, n: int) -> Apart:
+def on_winners(answer: Posterior, n: int) -> Apart:
     """How much chains differ in the probability of clear winners: the root of the mean square.
 
     More is not asked of a repeat: it says which of them fall below LOST.
