@@ -13,7 +13,7 @@ from howlearn.reading.formats.open import open_tables
 from howlearn.reading.guess import inspect
 from howlearn.reading.read import read
 from howlearn.results.select_into import originals
-from sameness import FRAME, assert_same
+from sameness import FRAME, assert_same, lines
 
 NAMES = ["subject", "trial", "item", "choice", "reward"]
 
@@ -271,3 +271,58 @@ def test_the_only_folder_with_data_is_entered(tmp_path: Path) -> None:
     assert found.study is not None
     assert len(found.study.learners) == 3
     assert any("the data are in data" in note for note in found.notes)
+
+
+def deep(folder: Path, pattern: str, parts: int = 3) -> None:
+    """The study in one file per learner and part, as deep as the pattern says."""
+    for who in (1, 2, 3):
+        rows = [line.split(",", 1)[1] for line in lines()[1:] if line.startswith(f"{who},")]
+        for part in range(parts):
+            group = "old" if who < 3 else "young"
+            path = folder / pattern.format(who=who, part=part + 1, group=group)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            some = rows[part * len(rows) // parts : (part + 1) * len(rows) // parts]
+            path.write_text("\n".join(["trial,stimulus,choice,reward", *some]))
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "sub-{who}/session-{part}/data.csv",
+        "P0{who}/day{part}/P0{who}_day{part}.csv",
+        "data/rat{who}/2021-03-0{part}/log.csv",
+        "{group}/sub-{who}/run{part}.csv",
+        "session{part}/sub-{who}/data.csv",
+        "sub-{who}/behaviour/task_run{part}.csv",
+    ],
+)
+def test_folders_in_folders(tmp_path: Path, pattern: str) -> None:
+    deep(tmp_path, pattern)
+    study = read(tmp_path, trial="trial")
+    assert len(study) == 3
+    assert_same(study, study.learners)
+    assert any("3 learners were put together" in note for note in study.notes)
+
+
+def test_lists_and_other_files_beside_folders_in_folders(tmp_path: Path) -> None:
+    deep(tmp_path, "sub-{who}/session-{part}/data.csv")
+    (tmp_path / "people.csv").write_text("id,age\nsub-1,20\nsub-2,30\nsub-3,40\n")
+    for who in (1, 2, 3):
+        (tmp_path / f"sub-{who}/session-1/survey.csv").write_text("item,answer\nq1,3\nq2,4\n")
+    study = read(tmp_path, trial="trial")
+    assert_same(study, study.learners)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["one/old/a.csv", "two/new/b.csv", "x/y/c.csv"],  # whatever these are
+        ["old/sub-1/a.csv", "young/sub-1/a.csv", "old/sub-2/a.csv", "young/sub-3/a.csv"],
+    ],
+)
+def test_folders_that_nobody_can_tell_are_asked_about(tmp_path: Path, names: list[str]) -> None:
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("\n".join(lines()))
+    with pytest.raises(DataError, match="--learner folder"):
+        read(tmp_path)

@@ -7,17 +7,22 @@ says with ``--axes``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
 
 import polars as pl
 
 from howlearn.core.errors import DataError, HowlearnError, Problem
 from howlearn.core.text import many, shortened
 from howlearn.reading.columns import guess, parts_of
-from howlearn.reading.formats.folders import Respelled
-from howlearn.reading.formats.table import Asking, Table, distinct_names
+from howlearn.reading.formats.folders import Respelled, entities_of
+from howlearn.reading.formats.table import Asking, Extended, Table, distinct_names, file_of
 from howlearn.reading.formats.wide import texts
+from howlearn.reading.labels import natural_key
 from howlearn.reading.options import ReadOptions
 from howlearn.reading.problems import listed
 
@@ -242,6 +247,110 @@ def no_levels(file: str) -> DataError:
     """What is wrong where --axes or --padding is given for a plain table."""
     found, allowed = "a table without axes", "arrays, or data in levels, for --axes and --padding"
     return DataError([Problem(file, None, None, found, allowed, "leave them out")])
+
+
+# Folders in folders, as people / sessions / files: their levels.
+
+_DATED = re.compile(r"(19|20)[0-9]{2}[-_.]?[01][0-9][-_.]?[0-3][0-9].*")
+_FEWEST_FOLDERS, _MOST_FILES = 3, 100_000
+_PEOPLE = {*_WORDS["learner"].split(), *"p s vp pp ppt sujet sujeto proband".split()}
+
+
+def levels_of_paths(paths: Sequence[tuple[str, ...]]) -> list[str | None] | None:
+    """What the levels of folders and files are: learner, session (also block), group, or nothing.
+
+    None where that cannot be told: no level has numbered people, or two people have one name.
+
+    >>> paths = [(f"sub-{i}", f"ses-{k}", "task") for i in range(9) for k in (1, 2)]
+    >>> levels_of_paths(paths), levels_of_paths([("old", "a"), ("new", "b"), ("x", "c")])
+    (['learner', 'session', None], None)
+    """
+    if len({*map(len, paths)}) != 1:
+        return None
+    levels = [*zip(*paths, strict=True)]
+    kinds = [_kind_of({*names}) for names in levels]
+    likely = [i for i, kind in enumerate(kinds) if kind == LEARNER]
+    if not likely:
+        return None
+    named = [i for i in likely if _stem(levels[i][0]) in _PEOPLE]
+    if not named and len(likely) > 1:
+        return None
+    who = min(named or likely)
+    found: list[str | None] = []
+    for i, (names, kind) in enumerate(zip(levels, kinds, strict=True)):
+        pairs, own = {*zip(levels[who], names, strict=True)}, len({*levels[who]})
+        several = len(pairs) > own
+        if i < who and kind == "group" and several:
+            return None  # is it one person in both, or two?
+        part = "session" if several else "group" if kind == "group" and i < who else None
+        found.append(LEARNER if i == who else part)
+    return found
+
+
+def _kind_of(names: set[str]) -> str | None:
+    """What the names of folders on one level, or of files, are."""
+    stems = {*map(_stem, names)}
+    called = {_CALLED.get(stem) for stem in stems}
+    if len(names) < 2:
+        return None
+    if called <= {"session", "block", "phase", "game"} or all(map(_DATED.fullmatch, names)):
+        return "session"
+    numbered = all(any(letter.isdigit() for letter in name) for name in names)
+    return LEARNER if numbered and len(stems) == 1 and len(names) >= _FEWEST_FOLDERS else "group"
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"[0-9]+.*", "", name).strip("_-. ").lower()
+
+
+def files_in_tree(folder: Path, is_data: Callable[[Path], bool]) -> list[Path]:
+    """The data files two or more levels deep, if their folders tell the learners."""
+    try:
+        found = [path for path in islice(folder.glob("*/*/**/*"), _MOST_FILES) if is_data(path)]
+    except OSError:  # a folder that may not be read
+        return []
+    parts = [(*path.relative_to(folder).parts[:-1], path.stem) for path in found]
+    hidden = any(part.startswith(".") for each in parts for part in each)
+    if hidden or len({path.suffix.lower() for path in found}) != 1 or not levels_of_paths(parts):
+        return []
+    return sorted(found, key=lambda path: natural_key(str(path)))
+
+
+def by_tree(tables: Sequence[Table]) -> tuple[list[Table], list[str]]:
+    """The tables with learner, group and session, where their folders tell these; and a note."""
+    paths = [file_of(table.name) for table in tables]
+    if (
+        len(tables) < _FEWEST_FOLDERS
+        or entities_of(paths[0]) is not None
+        or any(t.learner or guess(LEARNER, t.columns) for t in tables)
+    ):
+        return [*tables], []
+    try:
+        top = Path(os.path.commonpath([path.parent for path in paths]))
+    except ValueError:
+        return [*tables], []
+    parts = [
+        (*path.parent.relative_to(top).parts, t.stem) for path, t in zip(paths, tables, strict=True)
+    ]
+    roles = levels_of_paths(parts) if min(map(len, parts)) > 2 else None
+    if roles is None:
+        return [*tables], []
+    who = [each[roles.index(LEARNER)] for each in parts]
+    order = sorted(
+        range(len(tables)), key=lambda i: (natural_key(who[i]), *map(natural_key, parts[i]))
+    )
+    times: dict[str, int] = {}
+    found: list[Table] = []
+    for i in order:
+        times[who[i]] = times.get(who[i], 0) + 1
+        more = {r: name for r, name in zip(roles, parts[i], strict=True) if r == "group"}
+        if "session" in roles:
+            more["session"] = str(times[who[i]])
+        found.append(Extended(tables[i], more, tables[i].about, who[i]))
+    return found, [
+        f"{len(tables)} files of {len(times)} learners were put together: each folder such as "
+        f"{who[0]} is one" + ("; the column session separates their trials" * ("session" in roles))
+    ]
 
 
 # What the user says about the shape of data: names of columns, axes of arrays, padding.

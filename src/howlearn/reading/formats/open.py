@@ -28,7 +28,7 @@ from howlearn.reading.formats.folders import (
     strays,
     with_places,
 )
-from howlearn.reading.formats.levels import arranged, shaped
+from howlearn.reading.formats.levels import arranged, by_tree, files_in_tree, shaped
 from howlearn.reading.formats.parquet import partitioned
 from howlearn.reading.formats.quantities import put_together
 from howlearn.reading.formats.sidecars import describe, dictionaries
@@ -70,7 +70,12 @@ def files_of(folder: Path) -> tuple[list[Path], list[Path], list[str]]:
     spread = _in_folders(inside)
     if not direct and not _belong_together(spread):
         spread = []  # folders may be groups, and files people
-    if spread and _are_lists(direct, {path.parent.name for path in spread}):
+    if not spread and len(direct) <= FEW_LISTS:
+        spread = files_in_tree(folder, lambda path: _is_data(path) and not _explains(path))
+        spread = [path for path in spread if not _is_results(path.parent, folder)]
+    places = [path.relative_to(folder).parts[:-1] for path in spread]
+    levels = [{*names} for names in zip(*places, strict=True)]
+    if any(_are_lists(direct, names) for names in levels):
         folders = len({path.parent for path in spread})
         notes = [f"{folder}: the files are those of the {folders} folders inside it"]
         if direct:
@@ -148,7 +153,7 @@ def _are_lists(paths: Sequence[Path], folders: Collection[str]) -> bool:
     return True
 
 
-LARGEST_LIST = 100_000  # bytes
+LARGEST_LIST, FEW_LISTS = 100_000, 3  # bytes, files
 
 
 def _of_one_kind(paths: list[Path]) -> tuple[list[Path], list[str]]:
@@ -246,7 +251,8 @@ def open_tables(
     tables = tables if done else put_together(tables, options, notes)
     tables = _shaped(tables, options, problems)
     tables, spelled = spelled_alike(tables)
-    tables, found = as_bids([long(table, options) for table in tables], lists)
+    tables, placed = by_tree([long(table, options) for table in tables])
+    tables, found = (tables, placed) if placed else as_bids(tables, lists)
     tables = _staged(tables, options)
     if options is not None:
         tables = with_places(tables, _places_named(options.learner))
