@@ -171,7 +171,7 @@ def test_what_was_said_is_kept_until_it_is_said_otherwise(run: Run, trials: pl.D
         "wer",
     )
     assert run("inspect", "trials.csv", *roles, "--fresh").status == 0
-    assert "where" not in read_study_file(Path("howlearn.toml")).data
+    assert read_study_file(Path("howlearn.toml")).data["where"] == "teil != 'übung'"  # as guessed
     Path("howlearn.toml").write_text(Path("howlearn.toml").read_text("utf-8") + "\n", "utf-8")
     Path("howlearn.toml").write_text("# mine\n" + Path("howlearn.toml").read_text("utf-8"), "utf-8")
     assert run("inspect", "trials.csv", *roles).status == 2  # what a person wrote is not replaced
