@@ -174,3 +174,24 @@ def test_practice_in_other_languages(language: str) -> None:
     found = inspect(pl.DataFrame(rows, schema=names, orient="row"))
     assert found.questions == ()
     assert found.trials().select("action", "reward").rows() == truth
+
+
+@pytest.mark.parametrize("again", [["won"], ["made", "won"], ["shown", "made", "won"]])
+def test_a_second_row_that_repeats_the_outcome(again: list[str]) -> None:
+    """Feedback screens that no column names: the trial's number and what was said come again."""
+    draw, rows, truth = np.random.default_rng(3), [], []
+    for who in range(1, 8):
+        last = [0, 0, 0, 0]
+        for i in range(60):
+            cue = int(draw.integers(4))
+            made = last[cue] if draw.random() < 0.9 else 1 - last[cue]
+            won = int(draw.random() < (0.8 if made == cue % 2 else 0.2))
+            last[cue] = made if won else 1 - made
+            row = {"id": who, "trial": i, "shown": f"i{cue}", "made": "LR"[made], "won": won}
+            rows += [row, {k: v if k in ("id", "trial", *again) else None for k, v in row.items()}]
+            truth.append((f"i{cue}", "LR"[made], float(won)))
+    found = inspect(pl.DataFrame(rows, infer_schema_length=None), action="made", reward="won")
+    assert found.trials().select("context", "action", "reward").rows() == truth
+    twice = [{**row, "won": won} for row in rows[::2] for won in (0, 1)]
+    both = inspect(pl.DataFrame(twice), action="made", reward="won", context="shown")
+    assert len(both.trials()) == len(twice)  # outcomes that differ are two choices in a trial

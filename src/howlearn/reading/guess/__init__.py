@@ -29,7 +29,7 @@ from howlearn.reading.guess.coding import (
 from howlearn.reading.guess.column_checks import examples, materialise
 from howlearn.reading.guess.context import find_context
 from howlearn.reading.guess.draft import SAID, Draft, Guess, check_names
-from howlearn.reading.guess.events import find_events
+from howlearn.reading.guess.events import find_events, leave_repeats_out
 from howlearn.reading.guess.inspection import Inspection
 from howlearn.reading.guess.kinds import find_kind
 from howlearn.reading.guess.learner import find_learner
@@ -231,6 +231,7 @@ FINDERS = (
     Finder(find_reward_of_the_chosen, "reward", "action offered positions"),
     Finder(find_words, "recode missing", "reward"),  # of what was chosen
     Finder(leave_other_screens_out, "where", "action reward"),
+    Finder(leave_repeats_out, "where", "action reward"),
     Finder(apply_missing, "", "action reward"),  # now that it is known which columns these are
     Finder(find_missing_choices, "missing", "action"),
     Finder(leave_other_loops_out, "where", "action missing"),

@@ -312,6 +312,8 @@ def find_parts(draft: Draft) -> None:
         parts = split_names(names) if 4 <= len(names) <= MANY_NAMES else None
         if parts is None or not _is_product(parts):
             continue
+        if all(len(part) == 1 for each in parts for part in each) and _are_spoken(names):
+            continue
         called = _called(parts, draft.sample.columns)
         places = zip(called, zip(*parts, strict=True), strict=True)
         words = [f"{name} ({few(sorted({*each}), 3)})" for name, each in places]
@@ -324,6 +326,24 @@ def find_parts(draft: Draft) -> None:
             "--features none keeps them whole",
         )
         return
+
+
+_VOWELS, _FEW_LETTERS, _PICTOGRAMS = {*"aeiouyäöüáéíóúàèìòùâêîôûåøæ"}, 4, "\u2e80"
+
+
+def _are_spoken(names: Sequence[str]) -> bool:
+    """Whether names are words, or could be, so that their letters mean nothing by themselves.
+
+    >>> [_are_spoken(names) for names in (["bad", "cat"], ["fup", "gep"], ["aba", "abb"], ["A1"])]
+    [True, True, False, False]
+    """
+    letters = {letter for name in names for letter in name.lower()}
+    if not all(map(str.isalpha, names)) or len(letters) < _FEW_LETTERS:
+        return False
+    if min(letters) >= _PICTOGRAMS:
+        return True
+    each = [{*name.lower()} for name in names]
+    return min(map(len, names)) > 2 and all(one & _VOWELS and one - _VOWELS for one in each)
 
 
 def _is_product(parts: Sequence[tuple[str, ...]]) -> bool:

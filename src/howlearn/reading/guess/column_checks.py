@@ -144,8 +144,8 @@ PRACTICE = re.compile(
     r".*[ _-](practi[cs]e|instructions?|demo)|"
     # in other languages, with whatever follows, such as the word for block
     r"([üu]e?bung|probe(durchg|versuch|aufg|lauf)|einübung|anleitung|oefen|uitleg|"
-    r"pr[aá]c?tica|pratique|familiarisation|consigne|instru[cçk]|istruzion|exemplo|ejemplo|"
-    r"exemple|ćwicz|övning|øvelse|al[ıi]şt[ıi]rma|практи|инструк|练习|練習|연습|说明|教示).*"
+    r"pr[aá]c?tica|pratique|familiarisation|consigne|instru[cçk]|istruzion|exempl[eo]|ejemplo|"
+    r"ćwicz|övning|øvelse|al[ıi]şt[ıi]rma|практи|инструк|练习|練習|연습|说明|教示).*"
 )
 _TRAINED = (
     "train|entra[iî]nement|entrenamiento|treino|treinamento|addestramento|allenamento|trening|träning"

@@ -204,3 +204,31 @@ def _ask(draft: Draft, name: str, shown: list[str], made: list[str], ends: list[
             materialise(draft, option, text)
         draft.put(option, (text,) if option == "context" else text, BY_CONTENT, why)
     leave_out(draft, where, BY_CONTENT, "the other rows are other events")
+
+
+REPEATED, PAIRED = 0.98, 0.3
+
+
+def leave_repeats_out(draft: Draft) -> None:
+    """Rows with the number of the trial before them that say the same again, such as feedback."""
+    action, reward = draft.column("action"), draft.column("reward")
+    if action is None or reward is None or draft.given.where is not None:
+        return
+    sample, owner = draft.sample, draft.learners()
+    for column in draft.named("trial"):
+        codes, name = sample.codes(column), in_expression(column)
+        again = np.zeros(len(codes), dtype=np.bool_)
+        again[1:] = (codes[1:] == codes[:-1]) & (owner[1:] == owner[:-1])
+        if name is None or share(again) < PAIRED or share(again[1:] & again[:-1]) > RARELY:
+            continue
+        rows = np.flatnonzero(again)
+        alike = [
+            (sample.codes(c)[rows] == sample.codes(c)[rows - 1]) | (sample.missing(c)[rows] & blank)
+            for c, blank in ((action, True), (reward, False))
+        ]
+        if share(alike[0] & alike[1]) < REPEATED or len(np.unique(sample.codes(reward)[rows])) < 2:
+            continue
+        why = f"the second row of each {column} says the same again"
+        leave_out(draft, f"{name} != lag({name})", BY_CONTENT, why)
+        draft.odd(f"{why}, and was left out", "--where keeps other rows")
+        return

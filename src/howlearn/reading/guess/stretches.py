@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +19,7 @@ from howlearn.reading.columns import (
     named_like,
 )
 from howlearn.reading.guess.behaviour import families
-from howlearn.reading.guess.column_checks import (
-    constant_within,
-    is_number,
-    runs_within,
-)
+from howlearn.reading.guess.column_checks import constant_within, is_number, runs_within
 from howlearn.reading.guess.draft import BY_CONTENT, SAID, Answer, Draft, Guess
 from howlearn.reading.guess.evidence import (
     Evidence,
@@ -84,15 +79,19 @@ def find_stretches(draft: Draft) -> None:
 
 def _is_stretch(draft: Draft, column: str, owner: Codes) -> bool:
     """Whether each value of a column has one stretch of trials within each owner."""
-    if not draft.like(column, f"{BLOCKS} {CONDITIONS} {KINDS}") or is_answer(column):
-        return False
-    if is_time(column) and not is_day(column):
-        return False
-    codes = draft.sample.codes(column)
-    if draft.sample.missing(column).any() or constant_within(owner, codes):
-        return False
+    return _may_be_stretch(draft, column) and _in_stretches(owner, draft.sample.codes(column))
+
+
+def _may_be_stretch(draft: Draft, column: str) -> bool:
+    """Whether a column is called like blocks or conditions, and has a value in every row."""
+    known = draft.like(column, f"{BLOCKS} {CONDITIONS} {KINDS}") and not is_answer(column)
+    timed = is_time(column) and not is_day(column)
+    return known and not timed and not draft.sample.missing(column).any()
+
+
+def _in_stretches(owner: Codes, codes: NDArray[np.integer]) -> bool:
     length, one_run = runs_within(owner, codes)
-    return one_run and length >= SHORTEST
+    return one_run and length >= SHORTEST and not constant_within(owner, codes)
 
 
 def _answers_change(draft: Draft, column: str, context: Codes) -> bool:
@@ -149,15 +148,13 @@ def _find_sets(draft: Draft, blocks: list[str], context: Codes) -> None:
 
 def _twofold(draft: Draft) -> list[tuple[str, str]]:
     """Sessions and blocks, where each session counts its blocks from the start."""
-    named = [c for c in draft.free if like(c, BLOCKS) and not is_answer(c)]
-    named = [c for c in named if is_day(c) or not is_time(c)]
-    named = [c for c in named if not draft.sample.missing(c).any()]
-    owner, found = draft.sequences(), []
-    for outer, inner in permutations(named, 2):
-        if _is_stretch(draft, outer, owner) and not _is_stretch(draft, inner, owner):
-            within = together(owner, draft.sample.codes(outer))
-            if _is_stretch(draft, inner, within):
-                found.append((outer, inner))
+    owner, sample = draft.sequences(), draft.sample
+    named = [c for c in draft.free if like(c, BLOCKS) and _may_be_stretch(draft, c)]
+    outside = [c for c in named if _in_stretches(owner, sample.codes(c))]
+    inside, found = [c for c in named if c not in outside], []
+    for outer in outside if inside else ():
+        within = together(owner, sample.codes(outer))
+        found += [(outer, c) for c in inside if _in_stretches(within, sample.codes(c))]
     return found
 
 
