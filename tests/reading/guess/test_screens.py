@@ -195,3 +195,57 @@ def test_a_second_row_that_repeats_the_outcome(again: list[str]) -> None:
     twice = [{**row, "won": won} for row in rows[::2] for won in (0, 1)]
     both = inspect(pl.DataFrame(twice), action="made", reward="won", context="shown")
     assert len(both.trials()) == len(twice)  # outcomes that differ are two choices in a trial
+
+
+def test_feedback_rows_with_the_code_of_missed_trials_are_no_trials() -> None:
+    rows: list[Row] = []
+    for who in range(8):
+        draw = random.Random(who)
+        for _ in range(60):
+            item = draw.choice("PQR")
+            key = 0 if draw.random() < 0.05 else draw.choice((36, 37, 38))
+            right = int(key == {"P": 36, "Q": 37, "R": 38}[item])
+            shown = {"subject": who, "blockcode": "learn"}
+            words = "Correct!" if right else "Wrong!"
+            rows += [
+                {**shown, "trialcode": "stim", "stimulusitem1": f"{item}.png", "response": key,
+                 "correct": right, "latency": draw.randint(300, 900) if key else 1500},
+                {**shown, "trialcode": "fb", "stimulusitem1": words, "response": 0, "correct": 1,
+                 "latency": 1000},
+            ]  # fmt: skip
+    found = inspect(pl.DataFrame(rows))
+    assert found.study is not None
+    assert found.study.actions == ("36", "37", "38")
+    assert found.study.contexts == ("P.png", "Q.png", "R.png")
+    went = pl.DataFrame(rows).filter(pl.col("trialcode") == "stim")
+    assert len(found.study.action) == (went["response"] != 0).sum()
+
+
+def test_a_kind_with_one_answer_may_be_a_choice() -> None:
+    rows: list[Row] = []
+    for who in range(8):
+        draw = random.Random(who)
+        for _ in range(80):
+            kind = draw.choice(("go", "nogo"))
+            press = int(kind == "go" and draw.random() > 0.04)
+            won = int(draw.random() < (0.8 if press == (kind == "go") else 0.2))
+            rows.append({"subject": who, "trialtype": kind, "press": press, "reward": won})
+    found = inspect(pl.DataFrame(rows), context="trialtype", action="press", reward="reward")
+    assert "where" not in found.options
+    assert found.study is not None
+    assert len(found.study.action) == len(rows)
+
+
+def test_a_short_training_part_under_any_name_is_practice() -> None:
+    rows: list[Row] = []
+    for who in range(6):
+        draw = random.Random(who)
+        for trial in range(70):
+            key = draw.choice("ab")
+            won = int(draw.random() < (0.8 if key == "a" else 0.2))
+            kind = "treino" if trial < 6 else "tarefa"
+            rows.append({"participante": who, "tipo": kind, "choice": key, "reward": won})
+    found = inspect(pl.DataFrame(rows))
+    assert found.options["where"] == "tipo != 'treino'"
+    long = pl.DataFrame(rows).with_columns(tipo=pl.Series(["treino", "tarefa"] * 210))
+    assert "where" not in inspect(long).options

@@ -187,3 +187,21 @@ def test_places_by_their_names_or_by_an_answer_that_can_be_typed(named: bool) ->
     again = inspect(data, action="key", reward="reward", **options)
     assert again.study is not None
     assert again.study.actions == ("丁", "丙", "乙", "甲")
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_place_in_a_list_is_the_option_there(first: int) -> None:
+    rng, rows = np.random.default_rng(4), []
+    for person in range(6):
+        for _ in range(60):
+            pair = [*rng.permutation(["uva", "figo", "kiwi"])[:2].tolist()]
+            place = int(rng.integers(2))
+            won = int(rng.random() < (0.8 if pair[place] == "uva" else 0.3))
+            rows.append((person, str(pair), place + first, won))
+    names = ["id", "opcoes", "escolha", "reward"]
+    found = inspect(pl.DataFrame(rows, schema=names, orient="row"))
+    assert found.options["offered"] == ("opcoes",)
+    assert found.options["positions"] == (str(first), str(first + 1))
+    assert found.options["context"] == ("none",)
+    assert found.study is not None
+    assert found.study.actions == ("figo", "kiwi", "uva")

@@ -509,3 +509,68 @@ def test_hit_and_miss_are_outcomes() -> None:
 
     found = inspect(trials(1, row))
     assert "missing" not in found.options
+
+
+def test_what_follows_from_what_was_shown_was_required() -> None:
+    """Correct says that two columns are the same, under names that tell nothing."""
+
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        signs = [some(rng, 0.5) for _ in range(3)]
+        disease = "MB"[int(sum(signs) > 1)]
+        said = disease if some(rng, min(0.9, 0.5 + t / 100)) else "MB"[disease == "M"]
+        symptoms = {f"symptom{i}": ("no", "yes")[each] for i, each in enumerate(signs, 1)}
+        return {**symptoms, "diagnosis": said, "disease": disease, "correct": said == disease}
+
+    data = trials(1, row)
+    found = inspect(data)
+    assert found.roles["action"] == "diagnosis"
+    assert any("disease, which follows from what was shown" in str(o) for o in found.oddities)
+    alone = inspect(data.drop("symptom1", "symptom2", "symptom3"))
+    [asked] = [q for q in alone.questions if q.about == "action"]
+    assert {answer.value for answer in asked.answers} == {"diagnosis", "disease"}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_a_choice_earned_is_not_the_choice(seed: int) -> None:
+    """A partner gives back 20 or nothing, but only where he was trusted."""
+    last: dict[tuple[int, str], bool] = {}
+
+    def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
+        partner = ("Anna", "Bruno", "Carla")[rng.integers(3)]
+        trusts = some(rng, 0.85 if last.get((p, partner), True) else 0.35)
+        back = 20 * trusts * some(rng, {"A": 0.85, "B": 0.2, "C": 0.6}[partner[0]])
+        if trusts:
+            last[p, partner] = back > 0
+        earned = back if trusts else 10
+        return {"partner": partner, "fiducia": ("no", "si")[trusts], "back": back, "gain": earned}
+
+    found = inspect(trials(seed, row), reward="gain")
+    assert found.roles["action"] == "fiducia"
+    for asked in [q for q in found.questions if q.about == "action"]:
+        assert {"fiducia", "back"} <= {answer.value for answer in asked.answers}
+
+
+def test_a_code_book_says_which_code_is_no_response(tmp_path: Path) -> None:
+    rows = ["v1,v2,v3,v4"]
+    rng = np.random.default_rng(3)
+    for who in range(8):
+        for _ in range(100):
+            cue, key = "PQ"[rng.integers(2)], 9 if some(rng, 0.05) else 1 + some(rng, 0.5)
+            won = int(key != 9) * some(rng, 0.8 if (key == 1) == (cue == "P") else 0.2)
+            rows.append(f"{who},{cue},{key},{won}")
+    (tmp_path / "data.csv").write_text("\n".join(rows))
+    about = [
+        "Variable,Description,Values",
+        "v1,Participant number,",
+        "v2,Symbol shown on screen (cue),",
+        "v3,Response of the participant,1 = left; 2 = right; 9 = no response",
+        "v4,Feedback shown to the participant,1 = coin; 0 = nothing",
+    ]
+    book = tmp_path / "codebook.csv"
+    book.write_text("\n".join(about))
+    found = inspect(tmp_path)
+    assert found.options["missing"] == ("action:9",)
+    assert found.study is not None
+    assert found.study.actions == ("1", "2")
+    book.write_text("\n".join(about).replace("no response", "both keys"))
+    assert "missing" not in inspect(tmp_path).options

@@ -58,6 +58,7 @@ from howlearn.reading.guess.draft import (
     in_quotes,
 )
 from howlearn.reading.guess.sample import Sample, together
+from howlearn.reading.offers import options_in
 from howlearn.reading.rewards import GOOD_WORDS
 
 MOST_ACTIONS, MOST_NAMED_ACTIONS = 12, 100
@@ -293,6 +294,35 @@ def from_right_and_wrong(draft: Draft, answer: str, mark: str) -> str | None:
 
 def _good(marks: Sequence[str]) -> str | None:
     return next((mark for mark in marks if mark.lower() in GOOD_WORDS), None)
+
+
+# Lists of what was on offer, one in each trial.
+
+
+def lists_in(sample: Sample, column: str) -> dict[str, tuple[str, ...]]:
+    """The options in each value of a column; none where not all values are lists."""
+    counts = sample.counts(column)
+    if not 2 <= len(counts) <= 5_000 or not all(re.search(r"[|,;\s]", v) for v in counts):
+        return {}
+    lists = {value: options_in(value) for value in counts}
+    return {} if any(len({*mine}) < 2 for mine in lists.values()) else lists
+
+
+def places_in(lists: Sequence[tuple[str, ...]], values: Sequence[str]) -> tuple[str, ...]:
+    """What choices call the places of such lists, if they count them and options change places.
+
+    >>> places_in([("a", "b"), ("b", "c")], ["1", "0"]), places_in([("a", "b")] * 2, ["1", "2"])
+    (('0', '1'), ())
+    """
+    sizes, counted = {len(each) for each in lists}, all(map(str.isdecimal, values))
+    numbers = sorted(map(int, values)) if counted else []
+    if len(sizes) > 1 or len(numbers) < 2 or min(numbers) > 1:
+        return ()
+    first, size = min(numbers), sizes.pop()
+    places = zip(*lists, strict=True)
+    stays = sum(len({*each}) for each in places) == len({one for each in lists for one in each})
+    fits = max(numbers) < first + size and (first == 0 or max(numbers) == size)
+    return tuple(map(str, range(first, first + size))) if fits and not stays else ()
 
 
 # Contexts in which only some actions ever occur, in anyone.

@@ -164,12 +164,17 @@ _KEYS = re.compile(
 
 
 AT_A_TIME, MOST_PARTS = 3, 30  # rows of practice, at least; values
+MOST_TRAINED = 0.2  # of the rows: more training than that is what was learned from
 
 
 def has_practice_at_a_time(sample: Sample, column: str) -> bool:
     """Whether a column, whatever its name, calls several rows at a time practice."""
     counts = sample.counts(column)
-    values = [v for v in counts if len(counts) <= MOST_PARTS and PRACTICE.fullmatch(v.lower())]
+    few = [v.lower() for v in counts] if len(counts) <= MOST_PARTS else []
+    values = [v for v in counts if v.lower() in few and PRACTICE.fullmatch(v.lower())]
+    trained = [v for v in counts if v.lower() in few and TRAINING.fullmatch(v.lower())]
+    if 0 < sum(counts[v] for v in trained) < MOST_TRAINED * sum(counts.values()):
+        values += trained  # before much longer parts
     here = np.isin(sample.texts(column), values) if values else np.zeros(1, np.bool_)
     return here.sum() >= AT_A_TIME * max(1, np.sum(here & ~np.roll(here, 1)))
 

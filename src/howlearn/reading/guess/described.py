@@ -1,4 +1,4 @@
-"""Amounts and chances that are told before the choice: what was on offer, not what was learned."""
+"""What people were told: amounts and chances before the choice, and outcomes that may mislead."""
 
 from __future__ import annotations
 
@@ -8,9 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howlearn.reading.columns import is_time, like
-from howlearn.reading.guess.behaviour import NEARLY, hangs_on, is_of_one_option
+from howlearn.reading.guess.behaviour import (
+    NEARLY,
+    follows_from,
+    hangs_on,
+    is_of_one_option,
+    purity,
+)
+from howlearn.reading.guess.coding import without_nothing
 from howlearn.reading.guess.column_checks import constant_within, resembles_last, tell_the_same
-from howlearn.reading.guess.draft import Draft
+from howlearn.reading.guess.draft import Answer, Draft, in_expression, in_quotes
 from howlearn.reading.guess.evidence import (
     NOT_COVERED,
     Codes,
@@ -21,6 +28,12 @@ from howlearn.reading.guess.evidence import (
     follows_success,
     position_in,
     score,
+)
+from howlearn.reading.guess.options_outcomes import (
+    MOST_CHOSEN,
+    changing_columns,
+    may_be_earned,
+    running_total,
 )
 from howlearn.reading.guess.sample import together
 
@@ -254,3 +267,52 @@ def _pays(draft: Draft, column: str) -> bool:
         same = np.mean(np.isclose(rate, np.median(rate))) > NEARLY
         hits.append(bool(same and len(np.unique(told[here])) >= FEWEST_PAID))
     return any(hits) and not all(hits)
+
+
+# After the choice: what they saw may differ from what was right.
+
+MUCH, COUNTING = 10.0, 0.9  # standard errors; of the steps of what is counted go up
+
+
+def ask_what_was_told(draft: Draft, right: str) -> None:
+    """A column that goes with what was right, and not always: what people were told may mislead."""
+    sample = draft.sample
+    good = sample.numbers(right)
+    for column in changing_columns(draft, MOST_CHOSEN):
+        words, name = without_nothing(sample.counts(column)), in_expression(column)
+        if len(words) != 2 or name is None or column in draft.design:
+            continue
+        said = sample.texts(column) == words[0]
+        if abs(score(centred(draft.learners(), good) * centred(draft.learners(), said))) < MUCH:
+            continue
+        if purity(said.astype(np.intp), together((good > 0).astype(np.intp))) < NEARLY:
+            ways = [f"{name} == {in_quotes(word)}" for word in words]
+            draft.ask(
+                "reward",
+                f"{column} often goes with right choices, and not always: is it what people saw?",
+                [
+                    Answer("reward", right, "no: they saw whether they were right"),
+                    *(
+                        Answer("reward", w, f"yes: {v} is a success")
+                        for w, v in zip(ways, words, strict=True)
+                    ),
+                ],
+            )
+            return
+    action, owner = draft.column("action"), draft.learners()
+    if action is None:
+        return
+    made = sample.codes(action)
+    column, text = running_total(draft, made, owner)
+    for other in [c for c in draft.free if not column and may_be_earned(draft, c)]:
+        worth, codes = sample.numbers(other), sample.codes(other)
+        if len(np.unique(worth)) < 3 or is_time(other) or sample.missing(other)[draft.chosen].any():
+            continue
+        after = follows_from(codes, made) or constant_within(owner, codes)
+        counts = np.mean(np.diff(worth) >= 0) > COUNTING
+        if not (after or counts) and hangs_on(worth, made, owner) < UNLIKE**2:
+            column = text = other
+    if column:
+        no = Answer("reward", right, "no: they saw whether they were right")
+        yes = Answer("reward", text, f"yes: {column} says what was earned")
+        draft.ask("reward", f"{column} depends on the choice: did people see it?", [no, yes])

@@ -33,8 +33,11 @@ def find_missing_choices(draft: Draft) -> None:
 def missed_codes(draft: Draft, action: str) -> tuple[str, ...]:
     """The values of the action that mean none."""
     counts = draft.sample.counts(action)
+    told = draft.about[action].levels if action in draft.about else {}
+    said = [c for c in counts if nothing_in({told.get(c, c): 1, "x": 2, "y": 2}) and c in told]
     likely = dict.fromkeys((*nothing_in(counts), *_without_time(draft, action, counts)))
-    codes = tuple(c for c in likely if was_missed(draft, action, c))
+    likely = dict.fromkeys([c for c in likely if told.get(c, c) in ("", c)])  # else it is said
+    codes = (*said, *(c for c in likely if c not in said and was_missed(draft, action, c)))
     return codes if len(counts) - len(codes) > 1 else ()
 
 

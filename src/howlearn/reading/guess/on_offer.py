@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.options import NONE
 from howlearn.reading.columns import is_answer, is_count, is_numbered, is_time, like
-from howlearn.reading.guess.action import MOST_LABELS, NEVER
+from howlearn.reading.guess.action import MOST_LABELS, NEVER, lists_in, places_in
 from howlearn.reading.guess.behaviour import (
     FEWEST,
     NEARLY,
@@ -42,7 +42,6 @@ from howlearn.reading.guess.draft import (
 from howlearn.reading.guess.evidence import centred
 from howlearn.reading.guess.missed import add_missing, chosen_values, missed_codes
 from howlearn.reading.guess.sample import Sample, together
-from howlearn.reading.offers import options_in
 
 TELLS = 3.0  # decimal places of chance by which one reading is better than another
 PAIR_NAMES = "type pair stim stimulus stimuli cue options trial_type condition context set"
@@ -70,11 +69,8 @@ def find_offers(draft: Draft) -> None:
     if draft.on_offer and action in draft.one_of:
         _put_columns(draft, action)
         return
-    for column in draft.free:
-        if _is_list(draft, column, action):
-            why = f"{action} is always one of its list"
-            draft.put("offered", (column,), BY_CONTENT, why)
-            return
+    if _put_lists(draft, action, values):
+        return
     if 2 < len(draft.on_offer) == len(values) <= MOST_PLACES:
         _put_sides(draft, rows, action, draft.on_offer)
         return
@@ -113,18 +109,22 @@ def _put_columns(draft: Draft, action: str) -> None:
         draft.put("context", columns, BY_CONTENT, why)
 
 
-def _is_list(draft: Draft, column: str, action: str) -> bool:
-    """Whether a column has lists, of which the choice is always one."""
-    counts = draft.sample.counts(column)
-    if not 2 <= len(counts) <= 5_000 or not all(re.search(r"[|,;\s]", v) for v in counts):
-        return False
-    lists = {value: {*options_in(value)} for value in counts}
-    if any(len(mine) < 2 for mine in lists.values()):
-        return False
-    shown, chosen = draft.sample.texts(column), draft.sample.texts(action)
-    told = [(s, c) for s, c in zip(shown[:2_000], chosen[:2_000], strict=True) if s and c]
-    hits = sum(c in lists[s] for s, c in told)
-    return len(told) >= FEWEST and hits >= NEARLY * len(told)
+def _put_lists(draft: Draft, action: str, values: Sequence[str]) -> bool:
+    """A list of what was on offer in each trial, of which the choice is one by name or place."""
+    for column in draft.free:
+        if not (lists := lists_in(draft.sample, column)):
+            continue
+        shown, chosen = draft.sample.texts(column), draft.sample.texts(action)
+        told = [(s, c) for s, c in zip(shown[:2_000], chosen[:2_000], strict=True) if s and c]
+        hits = sum(c in lists[s] for s, c in told)
+        if len(told) >= FEWEST and hits >= NEARLY * len(told):
+            draft.put("offered", (column,), BY_CONTENT, f"{action} is always one of its list")
+            return True
+        order = places_in([*lists.values()], values)
+        if order:
+            _put_positions(draft, (column,), order, f"{action} is a place in its list")
+            return True
+    return False
 
 
 # A side that was chosen, beside what was shown on each.

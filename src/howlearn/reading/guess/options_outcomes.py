@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -21,12 +22,11 @@ from howlearn.reading.columns import (
 )
 from howlearn.reading.guess.action import is_derived, named_as_outcome
 from howlearn.reading.guess.behaviour import (
-    NEARLY,
     families,
     follows_from,
     goes_on,
     hangs_on,
-    purity,
+    is_of_one_option,
     words_of,
 )
 from howlearn.reading.guess.coding import without_nothing
@@ -36,6 +36,7 @@ from howlearn.reading.guess.column_checks import (
     examples,
     is_number,
     materialise,
+    runs_within,
     says_the_place,
     tell_the_same,
 )
@@ -211,7 +212,8 @@ def _plain_side(word: str) -> str:
 
 
 SURELY = 1e-4  # by chance
-MOST_CHOSEN = 12
+MOST_CHOSEN, MOST_ANSWERS = 12, 4
+OFTEN = 4.0  # trials, for which a group of people would stay the same
 
 
 def compares_choices(draft: Draft, action: str, column: str) -> bool:
@@ -230,21 +232,67 @@ def ask_what_was_chosen(draft: Draft) -> None:
     if reward is None or draft.answer is not None:
         return
     found = what_it_hangs_on(draft, reward)
-    best, *others = sorted(found, key=lambda c: (-abs(found[c].again), found[c].chance)) or [""]
+    both, due = _compared(draft, reward)
+    earned = {c: any(_is_earned(draft, c, other, reward) for other in found) for c in found}
+    ranked = sorted(found, key=lambda c: (earned[c], -abs(found[c].again), found[c].chance))
+    best, *others = both or ranked or [""]
     if not best:
         return
-    again = found[best].again
-    if again > FOLLOWED and all(CLEARLY * abs(found[c].again) < again for c in others):
+    again = 0.0 if both else found[best].again
+    if due:
+        draft.odd(
+            f"{best} is taken as what was chosen, and {due}, which follows from what was shown, as "
+            "what was right",
+            f"--action {due} if it is the other way round",
+        )
+    elif again > FOLLOWED and all(CLEARLY * abs(found[c].again) < again for c in others):
         draft.odd(f"{best} is taken as what was chosen: {reward} depends on it, and it is repeated")
     else:
-        says = f"yes: {reward} depends on it; its values are {examples(draft.sample, best)}"
-        draft.ask("action", f"is {best} what was chosen?", [Answer("action", best, says)])
+        others = both[1:] or [c for c in others if abs(found[c].again) > FOLLOWED]
+        says = f"yes: {reward} depends on it; its values are "
+        draft.ask(
+            "action",
+            "which of these was chosen?" if others else f"is {best} what was chosen?",
+            [
+                Answer("action", c, says + examples(draft.sample, c))
+                for c in (best, *others)[:MOST_ANSWERS]
+            ],
+        )
     draft.put("action", best, BY_CONTENT, f"{reward} depends on it")
+
+
+def _is_earned(draft: Draft, column: str, chosen: str, reward: str) -> bool:
+    """Whether a column is what one of the choices in another one earned."""
+    return column != chosen and is_of_one_option(draft.sample, column, chosen, reward)
+
+
+def _compared(draft: Draft, reward: str) -> tuple[list[str], str]:
+    """What was chosen and what was right, where outcomes say whether the two are the same.
+
+    Also the one that was right, if it follows from what was shown together and the other does not.
+    What tells one of them by itself may be the choice once more.
+    """
+    sample, some = draft.sample, changing_columns(draft, MOST_CHOSEN)
+    worth = earnings(sample, reward)
+    if not is_binary(draft, reward) or not np.isfinite(worth).all():
+        return [], ""
+    for pair in combinations(some, 2):
+        same = sample.texts(pair[0]) == sample.texts(pair[1])
+        if {*sample.counts(pair[0])} != {*sample.counts(pair[1])} or np.any(same != (worth > 0)):
+            continue
+        rest, codes = ([sample.codes(c) for c in some if (c in pair) == own] for own in (0, 1))
+        own = [together(draft.learners(), one) for one in rest]
+        alone = [any(follows_from(each, one) for each in codes) for one in own]
+        shown = [one for one, tells in zip(rest, alone, strict=True) if not tells]
+        follows = [bool(shown) and follows_from(each, together(*shown)) for each in codes]
+        both = [*pair] if follows[1] or not follows[0] else [*pair[::-1]]
+        return both, both[1] if follows[0] != follows[1] else ""
+    return [], ""
 
 
 def what_it_hangs_on(draft: Draft, reward: str) -> dict[str, Taught]:
     """The columns without telling names on which an outcome hangs."""
-    worth, some = earnings(draft.sample, reward), _changing(draft, MOST_CHOSEN)
+    worth, some = earnings(draft.sample, reward), changing_columns(draft, MOST_CHOSEN)
     no_choice = {
         *draft.named("context"),
         *filter(named_as_outcome, some),
@@ -284,7 +332,7 @@ MOST_TRIED = 8  # columns, each with each
 def ask_about_both(draft: Draft) -> None:
     """Two columns without telling names, of which one hangs on the other that follows it."""
     sample = draft.sample
-    some, best = _changing(draft, MOST_CHOSEN)[:MOST_TRIED], (FOLLOWED, "", "", "")
+    some, best = changing_columns(draft, MOST_CHOSEN)[:MOST_TRIED], (FOLLOWED, "", "", "")
     for earned in [c for c in some if c not in draft.design]:
         words, name = without_nothing(sample.counts(earned)), in_expression(earned)
         worth = earnings(sample, earned)
@@ -314,11 +362,13 @@ def ask_about_both(draft: Draft) -> None:
         materialise(draft, "reward", text)
 
 
-def _changing(draft: Draft, most: int) -> list[str]:
+def changing_columns(draft: Draft, most: int) -> list[str]:
     """The free columns with a few values that change within learners, whatever they are."""
     owner, sample = draft.learners(), draft.sample
     likely = [c for c in draft.free if 2 <= len(sample.counts(c)) <= most and not is_time(c)]
-    likely = [c for c in likely if not like(c, f"{BLOCKS} {GROUPS} {KINDS} {CONDITIONS}")]
+    likely = [c for c in likely if not like(c, f"{BLOCKS} {KINDS} {CONDITIONS}")]
+    brief = {c for c in likely if runs_within(owner, sample.codes(c))[0] < OFTEN}
+    likely = [c for c in likely if c in brief or not like(c, GROUPS)]  # a diagnosis may be a choice
     likely = [c for c in likely if not is_derived(c)]
     return [c for c in likely if not constant_within(owner, sample.codes(c))]
 
@@ -331,9 +381,9 @@ FOLLOWED = 4.0  # standard errors by which choices are repeated more after highe
 def ask_what_was_earned(draft: Draft, action: str) -> None:
     """Outcomes that hang on the choice where something is shown, and that choices follow."""
     sample, owner, codes = draft.sample, draft.learners(), draft.sample.codes(action)
-    some = [c for c in _changing(draft, MOST_SHOWN) if not says_the_place(draft, c, action)]
+    some = [c for c in changing_columns(draft, MOST_SHOWN) if not says_the_place(draft, c, action)]
     score: dict[str, float] = {}
-    for column in [c for c in some if _may_be_earned(draft, c)]:
+    for column in [c for c in some if may_be_earned(draft, c)]:
         worth = np.nan_to_num(earnings(sample.without(column, NOTHING_NUMBERS), column))
         places = [owner, *(together(owner, sample.codes(c)) for c in some if c != column)]
         chance = [min(test(worth, codes, p) for test in (hangs_on, goes_on)) for p in places]
@@ -353,7 +403,7 @@ MOST_STEPS = 12
 
 def _ask_about_totals(draft: Draft, codes: np.ndarray, owner: np.ndarray) -> None:
     """A sum of what was earned so far."""
-    column, text = _total(draft, codes, owner)
+    column, text = running_total(draft, codes, owner)
     if column:
         says = "yes: what was added in each trial was earned"
         draft.ask("reward", f"is {column} a running total?", [Answer("reward", text, says)])
@@ -361,7 +411,7 @@ def _ask_about_totals(draft: Draft, codes: np.ndarray, owner: np.ndarray) -> Non
         materialise(draft, "reward", text)
 
 
-def _total(draft: Draft, codes: np.ndarray, owner: np.ndarray) -> tuple[str, str]:
+def running_total(draft: Draft, codes: np.ndarray, owner: np.ndarray) -> tuple[str, str]:
     """A column whose steps hang on the choice, and the expression for them."""
     for column in [c for c in draft.free if not is_time(c)]:
         numbers, name = draft.sample.numbers(column), in_expression(column)
@@ -380,54 +430,7 @@ def _total(draft: Draft, codes: np.ndarray, owner: np.ndarray) -> tuple[str, str
     return "", ""
 
 
-def ask_what_was_told(draft: Draft, right: str) -> None:
-    """A column that goes with what was right, and not always: what people were told may mislead."""
-    sample = draft.sample
-    good = sample.numbers(right)
-    for column in _changing(draft, MOST_CHOSEN):
-        words, name = without_nothing(sample.counts(column)), in_expression(column)
-        if len(words) != 2 or name is None or column in draft.design:
-            continue
-        said = sample.texts(column) == words[0]
-        if abs(in_errors(centred(draft.learners(), good) * centred(draft.learners(), said))) < MUCH:
-            continue
-        if purity(said.astype(np.intp), together((good > 0).astype(np.intp))) < NEARLY:
-            ways = [f"{name} == {in_quotes(word)}" for word in words]
-            draft.ask(
-                "reward",
-                f"{column} often goes with right choices, and not always: is it what people saw?",
-                [
-                    Answer("reward", right, "no: they saw whether they were right"),
-                    *(
-                        Answer("reward", w, f"yes: {v} is a success")
-                        for w, v in zip(ways, words, strict=True)
-                    ),
-                ],
-            )
-            return
-    action, owner = draft.column("action"), draft.learners()
-    if action is None:
-        return
-    made = sample.codes(action)
-    column, text = _total(draft, made, owner)
-    for other in [c for c in draft.free if not column and _may_be_earned(draft, c)]:
-        worth, codes = sample.numbers(other), sample.codes(other)
-        if len(np.unique(worth)) < 3 or is_time(other) or sample.missing(other)[draft.chosen].any():
-            continue
-        after = follows_from(codes, made) or constant_within(owner, codes)
-        counts = np.mean(np.diff(worth) >= 0) > COUNTING
-        if not (after or counts) and hangs_on(worth, made, owner) < SURELY**2:
-            column = text = other
-    if column:
-        no = Answer("reward", right, "no: they saw whether they were right")
-        yes = Answer("reward", text, f"yes: {column} says what was earned")
-        draft.ask("reward", f"{column} depends on the choice: did people see it?", [no, yes])
-
-
-MUCH, COUNTING = 10.0, 0.9  # standard errors; of the steps of what is counted go up
-
-
-def _may_be_earned(draft: Draft, column: str) -> bool:
+def may_be_earned(draft: Draft, column: str) -> bool:
     """Whether a column has two outcomes, or numbers of which none is a part of the design."""
     chosen = named_like("action", [column]) and not named_like("reward", [column])
     if column in (*draft.design, *draft.on_offer) or is_answer(column) or chosen:

@@ -35,6 +35,7 @@ from howlearn.reading.guess.column_checks import (
     same_values,
     tell_the_same,
 )
+from howlearn.reading.guess.described import ask_what_was_told
 from howlearn.reading.guess.draft import (
     BY_CONTENT,
     BY_NAME,
@@ -51,7 +52,6 @@ from howlearn.reading.guess.options_outcomes import (
     ask_about_both,
     ask_what_was_chosen,
     ask_what_was_earned,
-    ask_what_was_told,
     compares_choices,
 )
 from howlearn.reading.guess.reward import (

@@ -210,11 +210,15 @@ def _is_there(draft: Draft, column: str) -> str | None:
 
 
 def _with_one_answer(sample: Sample, column: str, action: str) -> Mask:
-    """Rows of kinds with one answer only, which no other kind has: screens that were left."""
+    """Rows of kinds with one answer only, which others have in missed trials at most: screens."""
     kind, answer, told = sample.codes(column), sample.codes(action), ~sample.missing(action)
-    pairs = np.unique(np.stack((kind[told], answer[told])), axis=1)
+    pairs, times = np.unique(np.stack((kind[told], answer[told])), axis=1, return_counts=True)
     kinds, answers = (np.bincount(each)[each] for each in pairs)
-    alone = (kinds == 1) & (answers == 1) & (kinds.max(initial=0) > 1)
+    chosen = np.bincount(pairs[1], weights=times * (kinds > 1))
+    usual = 2 * chosen >= chosen.sum() / max(1, np.count_nonzero(chosen))
+    twice = np.unique(kind[1:][kind[1:] == kind[:-1]])
+    between = ~np.isin(pairs[0], twice) & ~usual[pairs[1]] & (usual.sum() > 1) & (times >= FEWEST)
+    alone = (kinds == 1) & ((answers == 1) | between) & (kinds.max(initial=0) > 1)
     return told & np.isin(kind, pairs[0][alone])
 
 
