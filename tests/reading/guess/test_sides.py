@@ -189,19 +189,33 @@ def test_places_by_their_names_or_by_an_answer_that_can_be_typed(named: bool) ->
     assert again.study.actions == ("丁", "丙", "乙", "甲")
 
 
-@pytest.mark.parametrize("first", [0, 1])
-def test_a_place_in_a_list_is_the_option_there(first: int) -> None:
+@pytest.mark.parametrize("places", [(0, 1), (1, 2), ("left", "right"), ("f", "j")])
+def test_a_place_in_a_list_is_the_option_there(places: tuple[object, ...]) -> None:
     rng, rows = np.random.default_rng(4), []
     for person in range(6):
         for _ in range(60):
             pair = [*rng.permutation(["uva", "figo", "kiwi"])[:2].tolist()]
             place = int(rng.integers(2))
             won = int(rng.random() < (0.8 if pair[place] == "uva" else 0.3))
-            rows.append((person, str(pair), place + first, won))
+            rows.append((person, str(pair), places[place], won))
     names = ["id", "opcoes", "escolha", "reward"]
     found = inspect(pl.DataFrame(rows, schema=names, orient="row"))
     assert found.options["offered"] == ("opcoes",)
-    assert found.options["positions"] == (str(first), str(first + 1))
+    assert found.options["positions"] == tuple(map(str, places))
     assert found.options["context"] == ("none",)
     assert found.study is not None
     assert found.study.actions == ("figo", "kiwi", "uva")
+
+
+def test_two_cues_in_a_list_are_a_situation_where_outcomes_hang_on_the_key() -> None:
+    """Two symptoms in any order, and one of two diseases by number."""
+    rng, rows = np.random.default_rng(5), []
+    for person in range(6):
+        for _ in range(80):
+            pair = [*rng.permutation(["cough", "fever", "rash", "pain"])[:2].tolist()]
+            key = int(rng.integers(2))
+            won = int(rng.random() < (0.85 if key == ("rash" in pair) else 0.15))
+            rows.append((person, ", ".join(pair), key, won))
+    found = inspect(pl.DataFrame(rows, schema=["id", "signs", "choice", "reward"], orient="row"))
+    assert "offered" not in found.options
+    assert found.options["context"] == ("signs",)

@@ -550,7 +550,8 @@ def test_what_a_choice_earned_is_not_the_choice(seed: int) -> None:
         assert {"fiducia", "back"} <= {answer.value for answer in asked.answers}
 
 
-def test_a_code_book_says_which_code_is_no_response(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", ["no response", "did not respond in time", "Missing"])
+def test_a_code_book_says_which_code_is_no_response(tmp_path: Path, words: str) -> None:
     rows = ["v1,v2,v3,v4"]
     rng = np.random.default_rng(3)
     for who in range(8):
@@ -563,7 +564,7 @@ def test_a_code_book_says_which_code_is_no_response(tmp_path: Path) -> None:
         "Variable,Description,Values",
         "v1,Participant number,",
         "v2,Symbol shown on screen (cue),",
-        "v3,Response of the participant,1 = left; 2 = right; 9 = no response",
+        f"v3,Response of the participant,1 = left; 2 = right; 9 = {words}",
         "v4,Feedback shown to the participant,1 = coin; 0 = nothing",
     ]
     book = tmp_path / "codebook.csv"
@@ -572,5 +573,5 @@ def test_a_code_book_says_which_code_is_no_response(tmp_path: Path) -> None:
     assert found.options["missing"] == ("action:9",)
     assert found.study is not None
     assert found.study.actions == ("1", "2")
-    book.write_text("\n".join(about).replace("no response", "both keys"))
+    book.write_text("\n".join(about).replace(words, "both keys"))
     assert "missing" not in inspect(tmp_path).options

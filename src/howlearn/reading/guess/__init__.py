@@ -366,7 +366,8 @@ def _told(guess: Guess, value: Any) -> str:
     """A note on an option that nobody gave."""
     values = few([*map(str, value)] if isinstance(value, tuple) else [value], NAMED, " …")
     option = f"--{guess.option.replace('_', '-')}"
-    return f"as howlearn inspect finds it: {option} {values} ({guess.why}; {option} none if not)"
+    why = f"{guess.why}; " if guess.why else ""
+    return f"as howlearn inspect finds it: {option} {values} ({why}{option} none if not)"
 
 
 def _refuse_questions(draft: Draft, options: ReadOptions) -> None:

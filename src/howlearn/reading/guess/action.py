@@ -308,21 +308,24 @@ def lists_in(sample: Sample, column: str) -> dict[str, tuple[str, ...]]:
     return {} if any(len({*mine}) < 2 for mine in lists.values()) else lists
 
 
-def places_in(lists: Sequence[tuple[str, ...]], values: Sequence[str]) -> tuple[str, ...]:
-    """What choices call the places of such lists, if they count them and options change places.
+def places_in(
+    lists: Sequence[tuple[str, ...]], values: Sequence[str], sides: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """What choices call the places of such lists: by number or side; options change places.
 
     >>> places_in([("a", "b"), ("b", "c")], ["1", "0"]), places_in([("a", "b")] * 2, ["1", "2"])
     (('0', '1'), ())
     """
-    sizes, counted = {len(each) for each in lists}, all(map(str.isdecimal, values))
-    numbers = sorted(map(int, values)) if counted else []
-    if len(sizes) > 1 or len(numbers) < 2 or min(numbers) > 1:
+    if len({len(each) for each in lists}) > 1 or len(values) < 2:
         return ()
-    first, size = min(numbers), sizes.pop()
-    places = zip(*lists, strict=True)
-    stays = sum(len({*each}) for each in places) == len({one for each in lists for one in each})
-    fits = max(numbers) < first + size and (first == 0 or max(numbers) == size)
-    return tuple(map(str, range(first, first + size))) if fits and not stays else ()
+    size, places = len(lists[0]), zip(*lists, strict=True)
+    if sum(len({*each}) for each in places) == len({one for each in lists for one in each}):
+        return ()
+    if not all(map(str.isdecimal, values)):
+        return sides if len(sides) == size else ()
+    first, last = min(map(int, values)), max(map(int, values))
+    fits = (first == 0 and last < size) or (first == 1 and last == size)
+    return tuple(map(str, range(first, first + size))) if fits else ()
 
 
 # Contexts in which only some actions ever occur, in anyone.

@@ -210,6 +210,18 @@ def is_key(value: str) -> bool:
     return _KEYS.fullmatch(value.lower()) is not None
 
 
+def are_shares(*values: str) -> bool:
+    """Whether these are numbers that are not whole: no names of things."""
+    return all(map(is_number, values)) and not all(float(v).is_integer() for v in values)
+
+
+def first_word(one: str, other: str) -> str:
+    """What the first of two names has and the other has not."""
+    words = re.findall(r"[a-z]+|[0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", one).lower())
+    against = re.findall(r"[a-z]+|[0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", other).lower())
+    return next((word for word in words if word not in against), "")
+
+
 def are_words(values: Iterable[str]) -> bool:
     """Whether all values are words for right and wrong."""
     return {value.lower() for value in values} <= {*GOOD_WORDS, *BAD_WORDS}

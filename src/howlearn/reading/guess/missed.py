@@ -11,6 +11,7 @@ from howlearn.core.options import NONE
 from howlearn.reading.columns import is_rt
 from howlearn.reading.guess.column_checks import is_key, is_number, nothing_in, share, worth_in
 from howlearn.reading.guess.draft import BY_CONTENT, Answer, Draft, Guess
+from howlearn.reading.guess.sample import Sample
 from howlearn.reading.options import parse_missing
 
 FEW = 0.05  # by chance
@@ -36,7 +37,6 @@ def missed_codes(draft: Draft, action: str) -> tuple[str, ...]:
     told = draft.about[action].levels if action in draft.about else {}
     said = [c for c in counts if nothing_in({told.get(c, c): 1, "x": 2, "y": 2}) and c in told]
     likely = dict.fromkeys((*nothing_in(counts), *_without_time(draft, action, counts)))
-    likely = dict.fromkeys([c for c in likely if told.get(c, c) in ("", c)])  # else it is said
     codes = (*said, *(c for c in likely if c not in said and was_missed(draft, action, c)))
     return codes if len(counts) - len(codes) > 1 else ()
 
@@ -148,6 +148,20 @@ def add_missing(draft: Draft, role: str, column: str, codes: tuple[str, ...], wh
         texts, why = (*before.columns, *texts), "; ".join(filter(None, (before.why, why)))
     draft.guesses["missing"] = Guess("missing", texts, BY_CONTENT, why)
     draft.sample = draft.sample.without(column, codes)
+
+
+OFTEN_SHOWN = 20  # times, without being chosen
+
+
+def leave_empty_places_out(draft: Draft, rows: Sample, action: str, places: dict[str, str]) -> None:
+    """A code such as 0 or -1 at a place that was never chosen while it stood there: nothing."""
+    made = rows.texts(action)
+    for column, place in places.items():
+        shown = rows.texts(column)
+        for value, times in rows.counts(column).items():
+            empty = value in nothing_in({value: 1, "x": 2, "y": 2}) or value == "0"
+            if empty and times >= OFTEN_SHOWN and not np.any((shown == value) & (made == place)):
+                add_missing(draft, column, column, (value,), f"{value} in {column}: nothing there")
 
 
 def apply_missing(draft: Draft) -> None:

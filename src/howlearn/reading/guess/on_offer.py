@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from howlearn.core.options import NONE
 from howlearn.reading.columns import is_answer, is_count, is_numbered, is_time, like
-from howlearn.reading.guess.action import MOST_LABELS, NEVER, lists_in, places_in
+from howlearn.reading.guess.action import MOST_LABELS, lists_in, places_in
 from howlearn.reading.guess.behaviour import (
     FEWEST,
     NEARLY,
@@ -23,9 +23,10 @@ from howlearn.reading.guess.behaviour import (
     words_of,
 )
 from howlearn.reading.guess.column_checks import (
+    are_shares,
+    first_word,
     is_number,
     materialise,
-    nothing_in,
     runs_within,
     tell_the_same,
     worth_in,
@@ -40,7 +41,7 @@ from howlearn.reading.guess.draft import (
     typed,
 )
 from howlearn.reading.guess.evidence import centred
-from howlearn.reading.guess.missed import add_missing, chosen_values, missed_codes
+from howlearn.reading.guess.missed import chosen_values, leave_empty_places_out, missed_codes
 from howlearn.reading.guess.sample import Sample, together
 
 TELLS = 3.0  # decimal places of chance by which one reading is better than another
@@ -69,7 +70,7 @@ def find_offers(draft: Draft) -> None:
     if draft.on_offer and action in draft.one_of:
         _put_columns(draft, action)
         return
-    if _put_lists(draft, action, values):
+    if _put_lists(draft, rows, action, values):
         return
     if 2 < len(draft.on_offer) == len(values) <= MOST_PLACES:
         _put_sides(draft, rows, action, draft.on_offer)
@@ -109,22 +110,43 @@ def _put_columns(draft: Draft, action: str) -> None:
         draft.put("context", columns, BY_CONTENT, why)
 
 
-def _put_lists(draft: Draft, action: str, values: Sequence[str]) -> bool:
+def _put_lists(draft: Draft, rows: Sample, action: str, values: Sequence[str]) -> bool:
     """A list of what was on offer in each trial, of which the choice is one by name or place."""
     for column in draft.free:
-        if not (lists := lists_in(draft.sample, column)):
+        if not (lists := lists_in(rows, column)):
             continue
-        shown, chosen = draft.sample.texts(column), draft.sample.texts(action)
+        shown, chosen = rows.texts(column), rows.texts(action)
         told = [(s, c) for s, c in zip(shown[:2_000], chosen[:2_000], strict=True) if s and c]
         hits = sum(c in lists[s] for s, c in told)
         if len(told) >= FEWEST and hits >= NEARLY * len(told):
             draft.put("offered", (column,), BY_CONTENT, f"{action} is always one of its list")
             return True
-        order = places_in([*lists.values()], values)
-        if order:
+        sure, sides = _in_order([*values], ("1", "2")) if len(values) == 2 else (False, ())
+        order = places_in([*lists.values()], values, sides if sure else ())
+        if order and _tell_more(draft, rows, action, order, [lists.get(s, order) for s in shown]):
             _put_positions(draft, (column,), order, f"{action} is a place in its list")
             return True
     return False
+
+
+def _tell_more(
+    draft: Draft,
+    rows: Sample,
+    action: str,
+    order: tuple[str, ...],
+    lists: Sequence[tuple[str, ...]],
+) -> bool:
+    """Whether outcomes hang at least as much on what stood in a place as on the place itself."""
+    reward, made = draft.column("reward"), rows.texts(action)
+    if reward is None:
+        return False
+    places = [order.index(m) if m in order else 0 for m in made]
+    things = np.array([each[place] for each, place in zip(lists, places, strict=True)])
+    sets = np.unique(["|".join(sorted(each)) for each in lists], return_inverse=True)[1]
+    codes, there = (np.unique(each.astype(str), return_inverse=True)[1] for each in (things, made))
+    told = (_hang(draft, rows, reward, codes, at) for at in (None, sets))
+    by_place = (_hang(draft, rows, reward, there, at) for at in (None, sets))
+    return max(told) + TELLS > max(by_place)
 
 
 # A side that was chosen, beside what was shown on each.
@@ -152,22 +174,9 @@ def _put_sides(draft: Draft, rows: Sample, action: str, columns: tuple[str, ...]
         order, sure = best, True
     why = f"{action} says which side was chosen, and stimuli change sides: the stimulus is taken"
     _put_positions(draft, columns, order, why)
-    _leave_empty_places_out(draft, rows, action, dict(zip(columns, order, strict=True)))
+    leave_empty_places_out(draft, rows, action, dict(zip(columns, order, strict=True)))
     if not sure:
         _ask_order(draft, action, columns, order)
-
-
-def _leave_empty_places_out(
-    draft: Draft, rows: Sample, action: str, places: dict[str, str]
-) -> None:
-    """A code such as 0 or -1 at a place that was never chosen while it stood there: nothing."""
-    made = rows.texts(action)
-    for column, place in places.items():
-        shown = rows.texts(column)
-        for value, times in rows.counts(column).items():
-            empty = value in nothing_in({value: 1, "x": 2, "y": 2}) or value == "0"
-            if empty and times >= NEVER and not np.any((shown == value) & (made == place)):
-                add_missing(draft, column, column, (value,), f"{value} in {column}: nothing there")
 
 
 MOST_PLACES = 4  # for stimuli that change places
@@ -209,7 +218,7 @@ def _in_order(values: list[str], columns: Sequence[str]) -> tuple[bool, tuple[st
         return True, tuple(sorted(values, key=float))  # -1 is left of 1
     if sorted(ranks.values()) == [0, 1]:
         values = sorted(values, key=lambda v: ranks[v])
-        swapped = _rank(_word(columns[0], columns[1])) == 1  # right stands first
+        swapped = _rank(first_word(columns[0], columns[1])) == 1  # right stands first
         return True, tuple(values[::-1] if swapped else values)
     return False, tuple(sorted(values))
 
@@ -222,13 +231,6 @@ def _stands_in(value: str, name: str) -> bool:
 def _rank(value: str) -> int:
     word = re.sub(r"[\s_\[\]-]+", "", value.lower())
     return 0 if word in _LEFT.split() else 1 if word in _RIGHT.split() else 2
-
-
-def _word(one: str, other: str) -> str:
-    """What the first of two names has and the other has not."""
-    words = re.findall(r"[a-z]+|[0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", one).lower())
-    against = re.findall(r"[a-z]+|[0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", other).lower())
-    return next((word for word in words if word not in against), "")
 
 
 def _how_telling(
@@ -266,7 +268,7 @@ def _beside(
     likely = [c for c in draft.free if 2 <= len(rows.counts(c)) <= MOST_PLACES**2]
     likely = [c for c in likely if not (is_time(c) or is_answer(c) or rows.missing(c).any())]
     likely = [c for c in likely if not {*rows.counts(c)} <= {*rows.counts(action)}]  # the right one
-    likely = [c for c in likely if not _are_shares(*rows.counts(c))]
+    likely = [c for c in likely if not are_shares(*rows.counts(c))]
     likely = [c for c in likely if tuple(rows.texts(c)[:FEWEST]) not in texts]
     changing = [c for c in likely if runs_within(owner, rows.codes(c))[0] < OFTEN]
     things = together(*(np.unique(each.astype(str), return_inverse=True)[1] for each in shown))
@@ -302,7 +304,7 @@ def _put_one_side(draft: Draft, rows: Sample, action: str) -> bool:
         are_sides = {one.lower(), other.lower()} <= SIDE_WORDS
         if name is None or rows.missing(column).any() or len(words) < 2:
             continue
-        if _are_shares(one, other):
+        if are_shares(one, other):
             continue  # chances, which nobody saw
         if len(named) == 1 and not are_sides:
             there = f"{made} == {in_quotes(sides[named[0]])}"  # what is on the left
@@ -332,11 +334,6 @@ def _put_one_side(draft: Draft, rows: Sample, action: str) -> bool:
         draft.odd(f"{why}: the stimulus is taken", f"--action {typed(action)} takes the side")
         return True
     return False
-
-
-def _are_shares(*values: str) -> bool:
-    """Whether these are numbers that are not whole: no names of things."""
-    return all(map(is_number, values)) and not all(float(v).is_integer() for v in values)
 
 
 OFTEN = 4.0  # trials, at most, for which a thing stays on the same side
