@@ -48,7 +48,7 @@ def test_stability_is_a_table_and_is_resumed(run: Run, few: Path, monkeypatch) -
     ran = run(*words)
     assert ran.status == 0
     assert "Stability: share of simulated doubles" in ran.out
-    assert "This is not the probability that the model is right" in ran.out
+    assert "It is not the probability that the model is right" in ran.out
     table = Path("results/stability.csv")
     frame = pl.read_csv(table, schema_overrides={"learner": pl.String})
     assert frame.columns == (

@@ -193,7 +193,7 @@ class Mechanisms(Analysis):
         if self.beside:
             found.append(
                 "So did one that howlearn completeness pointed to, unless its interval ended below "
-                f"{OPEN:.0%}."
+                f"{OPEN:z.0%}."
             )
         if cells:
             found.append("Other ways to take contexts together were tested in the same way.")

@@ -100,7 +100,7 @@ def check_model(model: Model | type[Model] | str, study: Study | None = None) ->
     >>> from howlearn.models.q_learning import QLearning
     >>> check_model(QLearning())
     q-learning passes: parameters, functions, probabilities, compiled code, no look at the future,
-    new starts, play and replay, gradient, latents
+    new starts, play and replay, latents
     """
     if isinstance(model, str):
         model = among(example(2) if study is None else study)(model)

@@ -152,8 +152,8 @@ _NUMBERED = re.compile(r"(?P<stem>[^0-9]*)[0-9]{1,9}")
 def with_lists(value: Any, depth: int = 0) -> Any:
     """A value with lists in the place of objects whose names are numbers or such ids.
 
-    >>> with_lists({"u1": {"0": {"r": 1}, "1": {"r": 0}, "age": 20}})
-    {'u1': {'age': 20, 'trials': [{'r': 1}, {'r': 0}]}}
+    >>> with_lists({"u1": {**{str(i): {"r": i} for i in range(5)}, "age": 20}})
+    {'u1': {'age': 20, 'trials': [{'r': 0}, {'r': 1}, {'r': 2}, {'r': 3}, {'r': 4}]}}
     >>> with_lists({"choice": {"0": "a", "1": "b"}, "of": [None, {"r": 1}, {"r": 0}]})
     {'choice': ['a', 'b'], 'of': [{'r': 1}, {'r': 0}]}
     """
