@@ -511,14 +511,15 @@ def test_hit_and_miss_are_outcomes() -> None:
     assert "missing" not in found.options
 
 
-def test_what_follows_from_what_was_shown_was_required() -> None:
+@pytest.mark.parametrize("words", [("no", "yes"), "AB"])  # of which letters could be keys
+def test_what_follows_from_what_was_shown_was_required(words: tuple[str, str]) -> None:
     """Correct says that two columns are the same, under names that tell nothing."""
 
     def row(rng: np.random.Generator, p: int, t: int) -> dict[str, Any]:
         signs = [some(rng, 0.5) for _ in range(3)]
         disease = "MB"[int(sum(signs) > 1)]
         said = disease if some(rng, min(0.9, 0.5 + t / 100)) else "MB"[disease == "M"]
-        symptoms = {f"symptom{i}": ("no", "yes")[each] for i, each in enumerate(signs, 1)}
+        symptoms = {f"symptom{i}": words[each] for i, each in enumerate(signs, 1)}
         return {**symptoms, "diagnosis": said, "disease": disease, "correct": said == disease}
 
     data = trials(1, row)

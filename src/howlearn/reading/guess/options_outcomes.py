@@ -232,7 +232,7 @@ def ask_what_was_chosen(draft: Draft) -> None:
     if reward is None or draft.answer is not None:
         return
     found = what_it_hangs_on(draft, reward)
-    both, due = _compared(draft, reward)
+    both, due = compared(draft, reward)
     earned = {c: any(_is_earned(draft, c, other, reward) for other in found) for c in found}
     ranked = sorted(found, key=lambda c: (earned[c], -abs(found[c].again), found[c].chance))
     best, *others = both or ranked or [""]
@@ -266,7 +266,7 @@ def _is_earned(draft: Draft, column: str, chosen: str, reward: str) -> bool:
     return column != chosen and is_of_one_option(draft.sample, column, chosen, reward)
 
 
-def _compared(draft: Draft, reward: str) -> tuple[list[str], str]:
+def compared(draft: Draft, reward: str) -> tuple[list[str], str]:
     """What was chosen and what was right, where outcomes say whether the two are the same.
 
     Also the one that was right, if it follows from what was shown together and the other does not.
@@ -277,8 +277,9 @@ def _compared(draft: Draft, reward: str) -> tuple[list[str], str]:
     if not is_binary(draft, reward) or not np.isfinite(worth).all():
         return [], ""
     for pair in combinations(some, 2):
-        same = sample.texts(pair[0]) == sample.texts(pair[1])
-        if {*sample.counts(pair[0])} != {*sample.counts(pair[1])} or np.any(same != (worth > 0)):
+        if {*sample.counts(pair[0])} != {*sample.counts(pair[1])}:
+            continue
+        if np.any((sample.texts(pair[0]) == sample.texts(pair[1])) != (worth > 0)):
             continue
         rest, codes = ([sample.codes(c) for c in some if (c in pair) == own] for own in (0, 1))
         own = [together(draft.learners(), one) for one in rest]

@@ -52,6 +52,7 @@ from howlearn.reading.guess.options_outcomes import (
     ask_about_both,
     ask_what_was_chosen,
     ask_what_was_earned,
+    compared,
     compares_choices,
 )
 from howlearn.reading.guess.reward import (
@@ -105,8 +106,10 @@ def find_action_and_reward(draft: Draft) -> None:
         find_reward_in_mistakes(draft)
     if draft.open("reward"):
         unreadable_rewards(draft)
-    if actions and actions[0].reasons == (KEYS,):  # and no outcome hangs on them
-        ask_what_was_chosen(draft)
+    if actions and actions[0].reasons[:1] == (KEYS,) and draft.open("action"):
+        told = draft.column("reward")
+        if len(actions[0].reasons) == 1 or (told is not None and compared(draft, told)[0]):
+            ask_what_was_chosen(draft)  # no outcome hangs on them, or says that two are the same
     _put(draft, "action", actions)
     if draft.open("action"):
         find_go_or_not(draft)
