@@ -185,6 +185,13 @@ def test_what_the_data_do_not_decide_is_said_first(gathered: Results, tmp_path: 
     assert answer(none).sentences[1] == "A explains 2 of 2 learners best (none clearly)."
     alone = _selection_of(tmp_path / "alone", gathered, [open_] * 2)
     assert answer(alone).sentences[0] == "A explains this learner best (not clearly)."
+    only = few.folder
+    assert only is not None
+    of_one = {**gathered.manifest, "models": [{"name": "A"}]}
+    (only / "manifest.json").write_text(json.dumps(of_one), "utf-8")
+    found = SelectedModels(Results.of(only))  # where there is no other model, none is near
+    assert "(a coin is within" in next(found.sure())
+    assert "2 of 3 learners a coin explains" in next(iter(found.withheld()))
 
 
 def test_clear_answers_that_are_right_or_wrong_together(gathered: Results, tmp_path: Path) -> None:

@@ -92,9 +92,8 @@ class SelectedModels:
     @cached_property
     def frame(self) -> pl.DataFrame:
         frame = self.results.numbered.filter(~pl.col("excluded"))
-        return (
-            frame if self.condition is None else frame.filter(conditions(frame) == self.condition)
-        )
+        part = self.condition
+        return frame if part is None else frame.filter(conditions(frame) == part)
 
     @cached_property
     def first(self) -> pl.DataFrame:
@@ -156,9 +155,8 @@ class SelectedModels:
         if "population" not in self.results.tables:
             return {}
         frame = self.results.table("population", INCLUDED)
-        frame = frame.filter(
-            pl.col("condition").cast(pl.String).eq_missing(pl.lit(self.condition, pl.String))
-        )
+        part = pl.lit(self.condition, pl.String)
+        frame = frame.filter(pl.col("condition").cast(pl.String).eq_missing(part))
         rows = frame.drop_nulls("share").select("model", "lower", "upper").rows()
         return {model: (low, high) for model, low, high in rows}
 
@@ -225,12 +223,13 @@ class SelectedModels:
     def sure(self) -> Iterator[str]:
         """For how many the answer is clear, and what it is for the others."""
         counts, within = self.verdicts(), self.results.within
+        rival = "another model or " * (len(self.results.names) > 1)
         meaning = {
             manifest.CLEAR: f"clear for {{}} ({within:g} nats or more ahead, a factor of "
             f"{np.exp(within):.2g})",
             manifest.WITHHELD: "clear for {}, but only among candidates that do not fit",
             "the only one possible": "for {} only one model is possible",
-            "undecided": f"undecided for {{}} (another model or a coin is within {within:g} nats)",
+            "undecided": f"undecided for {{}} ({rival}a coin is within {within:g} nats)",
             COIN: "no better than a coin for {}",
             NONE: "probably none of the candidates for {}",
             **{word: f"withheld for {{}} (it {word})" for word in DEPENDS if word},
@@ -286,10 +285,11 @@ class SelectedModels:
                     f"{what}. Set --max-rate to the largest plausible rate."
                 )
                 return
+        rival = "another model or " * (len(self.results.names) > 1)
         if self.n > 1 and 2 * counts["undecided"] > self.n:
             yield (
-                f"The data decide little: for {counts['undecided']:,} of {self.unit} another model "
-                "or a coin explains the choices nearly as well."
+                f"The data decide little: for {counts['undecided']:,} of {self.unit} {rival}"
+                "a coin explains the choices nearly as well."
             )
         yield from self._hang_together()
 

@@ -16,19 +16,19 @@ from howlearn.results.select_into import originals
 TRIALS = 60  # the questions fill more lines than are looked at first
 
 
-def export(separator: str = ",") -> str:
+def export(separator: str = ",", people: int = 2, asking: str = "Which door,\n\n") -> str:
     trials = range(1, TRIALS + 1)
     names = ["StartDate", "ResponseId", "Finished"]
     names += [f"{t}_choice" for t in trials] + [f"{t}_reward" for t in trials]
-    asked = [f"Which door, (trial)\n\n{name}?" for name in names]
+    asked = [f"{asking}{name}?" for name in names]
     where = [f'{{"ImportId":"{name}"}}' for name in names]
-    people = [
-        ["2020-01-01", f"R_{who}", "True", *("lr"[t % who] for t in trials)]
+    rows = [
+        ["2020-01-01", f"R_{who}", "True", *("lr"[t % (1 + (who > 1))] for t in trials)]
         + [str(int(t % 3 > 0)) for t in trials]
-        for who in (1, 2)
+        for who in range(1, people + 1)
     ]
     out = io.StringIO()
-    csv.writer(out, delimiter=separator).writerows([names, asked, where, *people])
+    csv.writer(out, delimiter=separator).writerows([names, asked, where, *rows])
     return out.getvalue()
 
 
@@ -47,6 +47,16 @@ def test_rows_about_the_columns_are_no_learners(
     assert found.study is not None
     assert found.study.learners == study.learners
     assert not any("ImportId" in column for column in found.examples)
+
+
+def test_many_people_below_short_questions(tmp_path: Path) -> None:
+    """Numbers below three rows of words: the first row has the names all the same."""
+    path = tmp_path / "a.csv"
+    path.write_text(export(people=6, asking="Which? "))
+    found = inspect(path)
+    assert found.study is not None
+    assert found.study.learners == tuple(f"R_{who}" for who in range(1, 7))
+    assert found.roles["reward"] == "reward"
 
 
 def test_a_long_table_and_rows_counted_below(tmp_path: Path) -> None:

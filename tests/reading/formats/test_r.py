@@ -8,11 +8,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import rdata
+import xarray as xr
 
 from howlearn.core.errors import DataError
 from howlearn.reading.formats.open import open_tables
+from howlearn.reading.formats.r import _named_matrix
+from howlearn.reading.formats.variables import tables_of
 from howlearn.reading.read import read
 from sameness import FRAME, ROWS, assert_same
 
@@ -76,6 +80,34 @@ def test_learners_by_trials(tmp_path: Path) -> None:
     assert study.action.tolist() == [0, 1, 0, 0, 1, 1, 0, 1]
     assert study.reward.tolist() == [0, 1, 0, 1, 1, 0.5, 0, 1]
     assert study.learned.tolist() == [True, True, False, *[True] * 5]
+
+
+def matrix(name: str, values: np.ndarray[Any, Any]) -> Any:
+    rows, columns = values.shape
+    names = {"dim_0": [f"S{i}" for i in range(rows)]}
+    names["dim_1"] = [f"{name}_{i + 1}" for i in range(columns)]
+    return _named_matrix(xr.DataArray(values, names, ["dim_0", "dim_1"]))
+
+
+def test_one_matrix_per_quantity(tmp_path: Path) -> None:
+    """As in the collection of Iowa data: three matrices, and a table of who took part."""
+    path, draw = tmp_path / "a.rda", np.random.default_rng(1)
+    made, won, lost = (draw.integers(1, 5, (6, 40)) * 1.0 for _ in range(3))
+    whose = pl.DataFrame({"Subj": ["1"] * 6, "Study": ["x"] * 6})
+    values = {"choice_40": matrix("Choice", made), "wi_40": matrix("Wins", won)}
+    values |= {"lo_40": matrix("Losses", -lost), "index_40": whose}
+    [table] = tables_of(path, values, None, "RData", frames=True)
+    assert table.name == str(path)
+    [frame] = table.frames(["learner", "Choice", "Wins", "Losses"])
+    assert frame["learner"].unique(maintain_order=True).to_list() == [f"S{i}" for i in range(6)]
+    told = [frame[name].cast(pl.Float64).to_list() for name in ("Choice", "Wins", "Losses")]
+    assert told == [each.ravel().tolist() for each in (made, won, -lost)]
+    values = {"one": matrix("this", made), "two": matrix("that", won), "index": whose}
+    with pytest.raises(DataError) as caught:
+        tables_of(path, values, None, "RData", frames=True)
+    assert caught.value.problems[0].remedy == (
+        "name one of them, as in a.rda#one, or those that belong together: 'a.rda#one' 'a.rda#two'"
+    )
 
 
 # Functions, as R writes them: flags, environment, arguments, body; the body would make a file.

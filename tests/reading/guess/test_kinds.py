@@ -82,6 +82,7 @@ def test_kinds_of_learning_are_named_and_never_stopped(seed: int) -> None:
         "reversal": [
             learners(seed, [0.8, 0.2], reverse=30),
             learners(seed, two, reverse=60, trials=300, reward="correct"),
+            learners(seed, [0.8, 0.2], reverse=30, rate=0.8),  # who leave an arm and soon return
         ],
         "contextual learning": [learners(seed, two), learners(seed, fixed[:2], trials=40)],
         "category learning": [

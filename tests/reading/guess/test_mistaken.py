@@ -225,7 +225,7 @@ def test_what_was_shown_and_what_was_right() -> None:
     assert found.roles["reward"] == "Rückmeldung"
     found = inspect(category(("Sonne", "Regen"), "zu langsam"))  # which is good, nobody knows
     assert [question.about for question in found.questions] == ["reward"]
-    assert "--reward \"`Rückmeldung` == 'Sonne'\"" in said(found)
+    assert "--reward \"column('Rückmeldung') == 'Sonne'\"" in said(found)
 
 
 def test_other_things_in_each_block_whose_order_differs_between_learners() -> None:
@@ -326,3 +326,45 @@ def test_what_is_right_at_random_cannot_be_learned() -> None:
                 "points": 10 * (made == old),
             }
     assert "the stimulus is missing" in inspect(pl.DataFrame(rows)).problems
+
+
+@pytest.mark.parametrize("name", ["informacja zwrotna", "x"])
+@pytest.mark.parametrize("words", [("dobrze", "źle"), ("σωστό", "λάθος"), ("bla", "blu")])
+def test_a_third_word_where_nothing_was_chosen(name: str, words: tuple[str, str]) -> None:
+    draw, rows = np.random.default_rng(5), []
+    for who in "abcdef":
+        known: dict[str, str] = {}
+        for t in range(60):
+            fruit = str(draw.choice(["gruszka", "malina", "jabłko"]))
+            best = "kup" if fruit == "malina" else "zostaw"
+            made = known.get(fruit, str(draw.choice(["kup", "zostaw"])))
+            known[fruit] = best
+            said, late = words[made != best], draw.random() < 0.06
+            rows.append((who, t, fruit, "brak" if late else made, "za wolno" if late else said))
+    names = ["subject", "trial", "owoc", "reakcja", name]
+    data = pl.DataFrame(rows, schema=names, orient="row")
+    found, late = inspect(data), (data["reakcja"] == "brak").sum()
+    if words[0] == "bla":  # nobody here knows which is good
+        assert found.study is None or found.questions
+        return
+    assert {**found.roles, "action": "reakcja", "context": "owoc"} == found.roles
+    assert found.roles["reward"] == name
+    assert found.study is not None
+    assert len(found.study.context) == data.height - late
+    named = inspect(data, reward=name, action="reakcja", missing=("reward:za wolno",))
+    assert named.study is not None
+    assert len(named.study.context) == data.height - late  # brak is still found
+
+
+def test_two_words_that_nobody_knows_are_asked_about() -> None:
+    draw, rows = np.random.default_rng(5), []
+    for who in "abcdef":
+        value = np.zeros(2)
+        for t in range(80):
+            made = int(draw.random() < 1 / (1 + np.exp(4 * (value[0] - value[1]))))
+            won = draw.random() < (0.85, 0.2)[made]
+            value[made] += 0.4 * (won - value[made])
+            rows.append((who, t, f"arm{made}", "blu" if won else "bla"))
+    found = inspect(pl.DataFrame(rows, schema=["subject", "trial", "choice", "x"], orient="row"))
+    [question] = found.questions
+    assert {answer.value for answer in question.answers} == {"x == 'bla'", "x == 'blu'"}

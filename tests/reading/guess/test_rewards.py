@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from howlearn.reading.guess import inspect
+from howlearn.reading.guess.draft import typed
 from howlearn.reading.guess.inspection import Inspection
 from made import choices
 
@@ -55,7 +56,7 @@ def test_mistakes_are_turned_round(name: str, good: Any, bad: Any, reward: str) 
         as_it_is = inspect(data, reward=name)  # what is said is never overruled, but remarked on
         assert as_it_is.study is not None
         assert as_it_is.study.reward.tolist() == [1 - value for value in expected]
-        assert f'--reward "{reward}" reverses it' in said(as_it_is)
+        assert f"--reward {typed(reward)} reverses it" in said(as_it_is)
 
 
 def test_a_column_of_successes_wins_over_one_of_mistakes() -> None:

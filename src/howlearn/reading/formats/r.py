@@ -155,7 +155,11 @@ def _named_matrix(value: Any) -> Any:
     array = np.asarray(value.values)
     if array.ndim == 2 and str(value.dims[1]) in value.coords:
         names = distinct_names([str(n) for n in value.coords[value.dims[1]].values.tolist()])
-        return pl.DataFrame([column_of(name, array[:, i]) for i, name in enumerate(names)])
+        columns = [column_of(name, array[:, i]) for i, name in enumerate(names)]
+        rows = value.coords[value.dims[0]].values.tolist() if value.dims[0] in value.coords else []
+        if rows and [*map(str, rows)] != [str(i + 1) for i in range(len(rows))] and "" not in names:
+            columns.insert(0, column_of("", map(str, rows)))  # as write.csv() writes their names
+        return pl.DataFrame({column.name: column for column in columns})
     return _array(array)
 
 

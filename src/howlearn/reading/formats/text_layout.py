@@ -11,7 +11,7 @@ from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 from howlearn.reading.columns import GUESSED, guess, is_telling
-from howlearn.reading.formats.experiment_logs import is_presentation
+from howlearn.reading.formats.experiment_logs import is_import_row, is_presentation
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "|", " ": "blanks"}
 LABELS_NOTE = "what stands below the names of its columns describes them, and was left out"
@@ -95,7 +95,7 @@ def _with_heads(lines: Sequence[str], first: int, found: Layout) -> Layout | Non
     if any(line.count('"') % 2 for line in above):
         return None
     rows = [(_records([line], found.separator) or [[]])[0] for line in above]
-    heads = heads_of(rows)
+    heads = None if any(map(is_import_row, rows[1:3])) else heads_of(rows)
     if heads is None:
         return None
     below = heads.above + heads.rows

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ from howlearn.reading.formats.nested import (
     single,
     table_in,
 )
+from howlearn.reading.formats.quantities import put_together
 from howlearn.reading.formats.table import INSIDE, Asking, Held, Table, one_of
 from howlearn.reading.problems import listed
 
@@ -81,35 +84,35 @@ def _chosen(
         allowed = "columns of equal length, one record per learner, or learners × trials matrices"
         there = listed([f"{n} ({what_is(v) or 'one value'})" for n, v in variables.items()])
         raise DataError([Problem(str(path), None, None, there or "nothing inside", allowed)])
-    _refuse_several(path, found)
     for name in variables.keys() - found.keys():
         if inside is None:
             look.leave(name, what_is(variables[name]))
     several = len(found) > 1 or named
     tables = [_held(path, name, frame, format, several, look) for name, frame in found.items()]
+    if any({*table.columns} != {*tables[0].columns} for table in tables):
+        joined = put_together(tables, None, look.notes)
+        if len(joined) > 1:
+            raise _several(path, found)
+        tables = [one for one in joined if isinstance(one, Held)]
+        tables[0].name, tables[0].stem = str(path), path.stem
+        tables[0].format = f"{format}, its variables together, rows counted as trials"
     if len(tables) > 1:
         look.notes.append(f"{len(tables)} variables with the same columns were read")
     _noted(tables[0], look)
     return tables
 
 
-def _refuse_several(path: Path, found: Mapping[str, pl.DataFrame]) -> None:
-    columns = [set(frame.columns) for frame in found.values()]
-    if all(other == columns[0] for other in columns):
-        return
+def _several(path: Path, found: Mapping[str, pl.DataFrame]) -> DataError:
     names = [f"{name} ({listed(frame.columns)})" for name, frame in found.items()]
-    raise DataError(
-        [
-            Problem(
-                str(path),
-                None,
-                None,
-                f"several tables: {'; '.join(names)}",
-                "one table, or several with the same columns",
-                f"name one of them, as in {path.name}{INSIDE}{next(iter(found))}",
-            )
-        ]
-    )
+    shapes = Counter(frame.shape for frame in found.values())
+    shape, times = shapes.most_common(1)[0]
+    alike = [f"{path.name}{INSIDE}{name}" for name in found if found[name].shape == shape]
+    helps = f"name one of them, as in {path.name}{INSIDE}{next(iter(found))}"
+    if times > 1:
+        helps += f", or those that belong together: {shlex.join(alike)}"
+    allowed = "one table, or several with the same columns"
+    there = f"several tables: {'; '.join(names)}"
+    return DataError([Problem(str(path), None, None, there, allowed, helps)])
 
 
 def _noted(table: Held, look: Look) -> Held:

@@ -33,7 +33,7 @@ from howlearn.reading.guess.events import find_events, leave_repeats_out
 from howlearn.reading.guess.inspection import Inspection
 from howlearn.reading.guess.kinds import find_kind
 from howlearn.reading.guess.learner import find_learner
-from howlearn.reading.guess.missed import apply_missing, find_missing_choices
+from howlearn.reading.guess.missed import apply_missing, find_missing_choices, find_third_words
 from howlearn.reading.guess.oddities import find_groups, remark
 from howlearn.reading.guess.on_offer import find_offers
 from howlearn.reading.guess.options_outcomes import find_reward_of_the_chosen
@@ -222,6 +222,7 @@ FINDERS = (
     Finder(leave_silent_screens_out, "where"),
     Finder(find_learner, "learner"),
     Finder(find_events, "action reward context where", "learner"),
+    Finder(find_third_words, "", "learner"),
     Finder(find_on_offer, "", "learner"),
     Finder(find_action_and_reward, "action reward", "learner"),
     Finder(find_words, "recode missing", "reward"),

@@ -32,8 +32,7 @@ from howlearn.reading.guess.column_checks import (
     sparse,
     tell_the_same,
 )
-from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, SAID, Draft, Guess
-from howlearn.reading.guess.missed import add_missing
+from howlearn.reading.guess.draft import BY_CONTENT, BY_NAME, SAID, Draft, Guess, add_missing
 from howlearn.reading.guess.sample import together
 from howlearn.reading.labels import natural_key, split_names
 
@@ -188,6 +187,9 @@ def find_words(draft: Draft) -> None:
         draft.put("recode", (f"{name}:{pairs}",), BY_CONTENT, f"rewards as numbers: {shown}")
         draft.sample = draft.sample.recoded(reward, values)
         understood = True
+    if third := draft.thirds.pop(reward, ""):
+        why = f"no outcome, as nothing was chosen: {third}"
+        add_missing(draft, "reward", reward, (third,), why)
     known = {*rest, *(values or {})}
     nothing = tuple(v for v in counts if v not in known and not is_number(v))
     if understood and nothing and not any("," in v or ":" in v for v in nothing):

@@ -14,7 +14,7 @@ from howlearn.core.expression_grammar import OWNER
 from howlearn.core.expressions import derive
 from howlearn.core.text import few, shortened
 from howlearn.reading.columns import VALUES
-from howlearn.reading.guess.draft import Draft, in_expression
+from howlearn.reading.guess.draft import Draft, in_expression, typed
 from howlearn.reading.guess.sample import Sample, scaled, together
 from howlearn.reading.rewards import BAD_WORDS, GOOD_WORDS, worth_of
 
@@ -290,7 +290,7 @@ def same_values(draft: Draft, action: str) -> None:
             names = draft.written(action), in_expression(column)
             draft.odd(
                 f"{column} has the same values as {action}; is it what turned out to be right?",
-                f'--reward "{names[0]} == {names[1]}" if so',
+                f"--reward {typed(f'{names[0]} == {names[1]}')} if so",
             )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -165,6 +166,7 @@ class Draft:
     questions: list[Question] = field(default_factory=list)
     on_offer: tuple[str, ...] = ()  # columns that show what could be chosen
     one_of: tuple[str, ...] = ()  # columns that are always one of these
+    thirds: dict[str, str] = field(default_factory=dict)  # words of columns: nothing was chosen
     computed: set[str] = field(default_factory=set)  # expressions that were tried as columns
     derived: set[str] = field(default_factory=set)  # columns that follow from choices and outcomes
     design: set[str] = field(default_factory=set)  # columns that were fixed before the choice
@@ -329,6 +331,20 @@ def check_names(given: ReadOptions, columns: Sequence[str]) -> None:
                 )
 
 
+def add_missing(draft: Draft, role: str, column: str, codes: tuple[str, ...], why: str) -> None:
+    """Codes of a column that mean nothing, beside those that are known."""
+    if NONE in draft.given.missing:
+        return
+    name = column if role in draft.sample.columns or ":" in column else role  # a column wins
+    before = draft.guesses.get("missing")
+    texts = tuple(f"{name}:{code}" for code in codes)
+    if before is not None:
+        texts = tuple(dict.fromkeys((*before.columns, *texts)))
+        why = "; ".join(filter(None, (before.why, why)))
+    draft.guesses["missing"] = Guess("missing", texts, BY_CONTENT, why)
+    draft.sample = draft.sample.without(column, codes)
+
+
 def in_expression(name: str) -> str | None:
     """A column as expressions name it; None where they cannot.
 
@@ -342,12 +358,17 @@ def in_expression(name: str) -> str | None:
 
 
 def typed(name: str) -> str:
-    """A name, or several with commas between them, as one would type it.
+    """A name, or several with commas between them, or an expression, as one types it in a shell.
 
-    >>> typed("key_resp.keys"), typed("left,right"), typed("my column")
-    ('key_resp.keys', 'left,right', '"my column"')
+    >>> print(typed("key_resp.keys"), typed("left,right"), typed("my column"))
+    key_resp.keys left,right "my column"
+    >>> print(typed("`my column` == 'a'"), typed('column("a`b") == 1'))
+    "column('my column') == 'a'" 'column("a`b") == 1'
     """
-    return name if re.sub(r"[_.,]", "", name).isalnum() else f'"{name}"'
+    if re.sub(r"[_.,]", "", name).isalnum():
+        return name
+    text = re.sub(r"`([^`'\"\\]+)`", r"column('\1')", name)  # a shell would run what is in ``
+    return shlex.quote(text) if re.search(r'["$`\\!]', text.replace("!=", "")) else f'"{text}"'
 
 
 def is_among(name: str, values: Sequence[str], no: str = "") -> str:

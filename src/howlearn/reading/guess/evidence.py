@@ -372,7 +372,7 @@ def centred(owner: Codes, values: NDArray[Any]) -> NDArray[np.float64]:
 
 # Outcomes that change: of the same action, and of one when the other's do.
 
-NEAR = 4  # trials in the same context that are compared
+NEAR, FAR = 4, 12  # trials in the same context that are compared
 
 
 @dataclass(frozen=True)
@@ -380,12 +380,13 @@ class Changes:
     """How far what an action earns goes with what was earned shortly before, in standard errors.
 
     Fixed chances give 0 everywhere, drifting ones a positive ``same``, reversals also a negative
-    ``other``.
+    ``other`` or ``far``: who leaves an action after one bad outcome soon returns to it.
     """
 
     same: float  # of the same action
     other: float  # of another one
     both: float  # both together: same minus other
+    far: float  # of another one, some trials later
 
 
 def changes(found: Evidence) -> Changes:
@@ -394,16 +395,18 @@ def changes(found: Evidence) -> Changes:
     rest = centred(cell, scaled(found.reward))
     place = together(found.owner, found.shown)
     order = np.argsort(place, kind="stable")
-    same, other = [np.zeros(0)], [np.zeros(0)]
-    for lag in range(1, NEAR + 1):
+    same, other, far = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
+    for lag in range(1, FAR + 1):
         near = place[order[lag:]] == place[order[:-lag]]
         first, second = order[:-lag][near], order[lag:][near]
         alike = found.action[first] == found.action[second]
         products = rest[first] * rest[second]
-        same.append(products[alike])
-        other.append(products[~alike])
+        if lag <= NEAR:
+            same.append(products[alike])
+        (other if lag <= NEAR else far).append(products[~alike])
     own, others = np.concatenate(same), np.concatenate(other)
-    return Changes(score(own), score(others), score(np.concatenate((own, -others))))
+    both = np.concatenate((own, -others))
+    return Changes(score(own), score(others), score(both), score(np.concatenate(far)))
 
 
 def score(products: NDArray[np.float64]) -> float:

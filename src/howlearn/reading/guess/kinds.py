@@ -14,7 +14,7 @@ from howlearn.core.text import many
 from howlearn.core.world import FoundKind, no_go_of
 from howlearn.reading.columns import parts_of
 from howlearn.reading.guess.described import Described
-from howlearn.reading.guess.draft import SAID, Draft, together
+from howlearn.reading.guess.draft import SAID, Draft, together, typed
 from howlearn.reading.guess.evidence import Evidence, Kind, changes, evidence_in, evidence_of
 from howlearn.reading.guess.not_covered import (
     NoOutcome,
@@ -69,7 +69,7 @@ class TwoStep(Kind):
         if one is not None and draft is not None:
             stages = filled(draft)
         two = "reads each row as two trials, one per stage"
-        helps = "" if stages is None else f'--stages "{stages.typed}" {two}'
+        helps = "" if stages is None else f"--stages {typed(stages.typed)} {two}"
         if one is not None:
             helps = "; ".join(filter(None, (helps, one.helps)))
             return f"this is a two-step task ({one.reason}), not a bandit; {helps}"
@@ -218,7 +218,7 @@ class Reversal(Kind):
             return ()
         seen = changes(found)
         names = [] if draft is None else [c for c in draft.sample.columns if _tells_reversal(c)]
-        if seen.both < (2.5 if names else 4) or seen.other > -2:
+        if seen.both < (2.5 if names else 4) or (seen.other > -2 and seen.far > -3):
             return ()
         told = (f"{names[0]} mentions reversals",) if names else ()
         return ("what the actions earn changes places in the course of the trials", *told)

@@ -9,8 +9,16 @@ import numpy as np
 
 from howlearn.core.options import NONE
 from howlearn.reading.columns import is_rt
-from howlearn.reading.guess.column_checks import is_key, is_number, nothing_in, share, worth_in
-from howlearn.reading.guess.draft import BY_CONTENT, Answer, Draft, Guess
+from howlearn.reading.guess.coding import worth
+from howlearn.reading.guess.column_checks import (
+    are_words,
+    is_key,
+    is_number,
+    nothing_in,
+    share,
+    worth_in,
+)
+from howlearn.reading.guess.draft import Answer, Draft, add_missing
 from howlearn.reading.guess.sample import Sample
 from howlearn.reading.options import parse_missing
 
@@ -21,7 +29,8 @@ FEWEST = 8  # missed trials that would show more than one outcome by now
 def find_missing_choices(draft: Draft) -> None:
     """Values of the action that mean that there was none."""
     action = draft.column("action")
-    if action is None or draft.given.missing:
+    told = {parse_missing(text)[0] for text in draft.given.missing}
+    if action is None or not told.isdisjoint({None, "action", action}):
         return
     counts, codes = draft.sample.counts(action), missed_codes(draft, action)
     if codes and not any("," in code or ":" in code for code in codes):
@@ -138,18 +147,6 @@ def _is_odd(value: str, others: list[str]) -> bool:
     return alike or (is_number(value) and not any(map(is_number, others)))
 
 
-def add_missing(draft: Draft, role: str, column: str, codes: tuple[str, ...], why: str) -> None:
-    if NONE in draft.given.missing:
-        return
-    name = column if role in draft.sample.columns or ":" in column else role  # a column wins
-    before = draft.guesses.get("missing")
-    texts = tuple(f"{name}:{code}" for code in codes)
-    if before is not None:
-        texts, why = (*before.columns, *texts), "; ".join(filter(None, (before.why, why)))
-    draft.guesses["missing"] = Guess("missing", texts, BY_CONTENT, why)
-    draft.sample = draft.sample.without(column, codes)
-
-
 OFTEN_SHOWN = 20  # times, without being chosen
 
 
@@ -172,3 +169,31 @@ def apply_missing(draft: Draft) -> None:
         for column in draft.sample.columns if name is None else named:
             if column in draft.sample.columns:
                 draft.sample = draft.sample.without(column, (value,))
+
+
+def find_third_words(draft: Draft) -> None:
+    """Words beside two outcomes that stand exactly where another column has no choice: too slow."""
+    sample, named = draft.sample, draft.named("reward")
+    for column in draft.free if NONE not in draft.given.missing else ():
+        counts = sample.counts(column)
+        if len(counts) != 3 or any(is_number(v) or {*v} & {*",:"} for v in counts):
+            continue
+        third = min(counts, key=lambda value: counts[value])
+        rest = [value for value in counts if value != third]
+        known = are_words(rest) or worth(rest) is not None or column in named
+        if not known or worth(counts) is not None or are_words(counts):
+            continue
+        here = sample.codes(column) == sample.columns[column].labels.index_of(third)
+        if any(_is_silent(draft, other, here) for other in draft.free if other != column):
+            draft.thirds[column] = third
+            draft.sample = draft.sample.without(column, (third,))
+
+
+def _is_silent(draft: Draft, column: str, here: np.ndarray) -> bool:
+    """Whether a column has no value, or one of many that is nowhere else, in just these rows."""
+    sample, counts = draft.sample, draft.sample.counts(column)
+    if np.array_equal(sample.missing(column), here):
+        return True
+    codes = sample.codes(column)
+    one = len(counts) > 2 and len(np.unique(codes[here])) == 1
+    return bool(one and np.array_equal(codes == codes[here][0], here))

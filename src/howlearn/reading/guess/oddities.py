@@ -102,7 +102,7 @@ def _reaction_times(draft: Draft) -> None:
         draft.odd(
             f"of {len(times):,} choices {quick:,} took less than {shortest:g} {unit} and {slow:,} "
             f"more than ten times the median of {middle:.3g} {unit}",
-            f'--where "{name} >= {shortest:g}" leaves the quick ones out',
+            f"--where {typed(f'{name} >= {shortest:g}')} leaves the quick ones out",
         )
 
 

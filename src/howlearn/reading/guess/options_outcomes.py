@@ -34,6 +34,7 @@ from howlearn.reading.guess.column_checks import (
     NOTHING_NUMBERS,
     constant_within,
     examples,
+    is_key,
     is_number,
     materialise,
     runs_within,
@@ -44,7 +45,7 @@ from howlearn.reading.guess.draft import BY_CONTENT, SAID, Answer, Draft, in_exp
 from howlearn.reading.guess.evidence import centred
 from howlearn.reading.guess.evidence import score as in_errors
 from howlearn.reading.guess.missed import chosen_values
-from howlearn.reading.guess.reward import earnings, is_binary, is_outcome, says_right
+from howlearn.reading.guess.reward import ask_good_word, earnings, is_binary, is_outcome, says_right
 from howlearn.reading.guess.sample import together
 from howlearn.reading.labels import natural_key
 
@@ -66,9 +67,8 @@ def find_reward_of_the_chosen(draft: Draft) -> None:
     if len(told) > 1:  # the user knows which they are
         groups = [{column: column for column in told}]
     for family in groups:
-        if not all(is_outcome(draft, column) for column in family.values()):
-            continue
-        if _right_and_wrong(draft, [*family.values()]):
+        each = [*family.values()]
+        if not all(is_outcome(draft, c) for c in each) or _right_and_wrong(draft, each):
             continue
         text = _chosen_of(draft, action, family)
         ways = [text] if text is not None else _ways(draft, action, family)
@@ -345,9 +345,8 @@ def ask_about_both(draft: Draft) -> None:
             found = _taught(draft, worth, made, [c for c in some if c != earned])
             if found.chance > SURELY / 100:
                 continue
-            again = found.again
-            text = earned if known else f"{name} == {in_quotes(words[0 if again > 0 else 1])}"
-            best = max(best, (again if known else abs(again), made, earned, text))
+            text = earned if known else f"{name} == {in_quotes(words[found.again <= 0])}"
+            best = max(best, (found.again if known else abs(found.again), made, earned, text))
     _, made, earned, text = best
     if not made:
         return
@@ -383,15 +382,20 @@ def ask_what_was_earned(draft: Draft, action: str) -> None:
     """Outcomes that hang on the choice where something is shown, and that choices follow."""
     sample, owner, codes = draft.sample, draft.learners(), draft.sample.codes(action)
     some = [c for c in changing_columns(draft, MOST_SHOWN) if not says_the_place(draft, c, action)]
-    score: dict[str, float] = {}
+    score, unknown = dict[str, float](), set[str]()
     for column in [c for c in some if may_be_earned(draft, c)]:
         worth = np.nan_to_num(earnings(sample.without(column, NOTHING_NUMBERS), column))
+        if not worth.any():  # two words of which nobody here knows the better one
+            worth, unknown = sample.codes(column) + 0.0, unknown | {column}
         places = [owner, *(together(owner, sample.codes(c)) for c in some if c != column)]
         chance = [min(test(worth, codes, p) for test in (hangs_on, goes_on)) for p in places]
         taught = [p for p, c in zip(places, chance, strict=True) if c < SURELY / 100]
-        score[column] = max((_repeated(worth, codes, p) for p in taught), default=0.0)
+        again = [_repeated(worth, codes, p) for p in taught]
+        score[column] = max(map(abs, again) if column in unknown else again, default=0.0)
     best = max(score, key=lambda c: score[c], default=None)
-    if best is not None and score[best] > FOLLOWED:
+    if best is not None and score[best] > FOLLOWED and best in unknown:
+        ask_good_word(draft, [best])
+    elif best is not None and score[best] > FOLLOWED:
         says = f"yes: values {examples(sample, best)}, after which choices are repeated or not"
         draft.ask("reward", f"is {best} what a choice earned?", [Answer("reward", best, says)])
         draft.put("reward", best, BY_CONTENT, "it depends on the choice, and choices follow it")
@@ -432,12 +436,13 @@ def running_total(draft: Draft, codes: np.ndarray, owner: np.ndarray) -> tuple[s
 
 
 def may_be_earned(draft: Draft, column: str) -> bool:
-    """Whether a column has two outcomes, or numbers of which none is a part of the design."""
+    """Whether a column has two words or outcomes, or numbers that are no part of the design."""
     chosen = named_like("action", [column]) and not named_like("reward", [column])
     if column in (*draft.design, *draft.on_offer) or is_answer(column) or chosen:
         return False
-    numbers = all(map(is_number, draft.sample.counts(column)))
-    return is_binary(draft, column) or (numbers and not named_like("context", [column]))
+    words = [*draft.sample.counts(column)]
+    told = all(map(is_number, words)) or (len(words) == 2 and not any(map(is_key, words)))
+    return is_binary(draft, column) or (told and not named_like("context", [column]))
 
 
 def _repeated(worth: np.ndarray, codes: np.ndarray, place: np.ndarray) -> float:

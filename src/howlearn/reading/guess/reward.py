@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from howlearn.core.text import shortened
@@ -100,7 +102,7 @@ def remark_mistakes(draft: Draft) -> None:
     if text is not None and text != in_expression(column):
         draft.odd(
             f"{column} sounds as if more of it were worse, and is taken as the reward as it is",
-            f'--reward "{text}" reverses it',
+            f"--reward {typed(text)} reverses it",
         )
 
 
@@ -202,13 +204,13 @@ def unreadable_rewards(draft: Draft) -> None:
     _unreadable(draft, [c for c in named if len(draft.sample.counts(c)) > 1])
 
 
-def ask_which_word(draft: Draft) -> bool:
+def ask_good_word(draft: Draft, columns: Sequence[str] = ()) -> bool:
     """Whether a reward has two words of which nobody here knows which means a success."""
-    named = [c for c, strength in draft.named("reward").items() if strength >= 2]
-    return any(_ask_which_word(draft, c) for c in named if not is_mistake(c))
+    named = columns or [c for c, strength in draft.named("reward").items() if strength >= 2]
+    return any(_ask_good_word(draft, c) for c in named if not is_mistake(c))
 
 
-def _ask_which_word(draft: Draft, column: str) -> bool:
+def _ask_good_word(draft: Draft, column: str) -> bool:
     counts, name = draft.sample.counts(column), in_expression(column)
     words = sorted(without_nothing(counts), key=lambda value: -counts[value])
     if len(words) != 2 or name is None or is_time(column) or any(map(is_number, words)):
@@ -337,11 +339,10 @@ def _unreadable(draft: Draft, columns: list[str]) -> None:
         if not odd or is_time(column) or in_expression(column) is None:
             continue
         pairs = ",".join(f"{value}=NUMBER" for value in odd)
-        helps = f'--reward {typed(column)} --recode "{column}:{pairs}"'
+        helps = f"--reward {typed(column)} --recode {typed(f'{column}:{pairs}')}"
         if len(odd) > FEW_WORDS or any("," in value for value in odd) or ":" in column:
-            helps = (
-                f'--reward "{in_expression(column)} == {in_quotes(odd[0])}" if that is a success'
-            )
+            first = typed(f"{in_expression(column)} == {in_quotes(odd[0])}")
+            helps = f"--reward {first} if that is a success"
         draft.odd(
             f"{column} looks like the reward, but {shortened(odd[0], FEW_LETTERS)!r} is not a "
             "number",

@@ -58,7 +58,7 @@ from howlearn.reading.guess.options_outcomes import (
 from howlearn.reading.guess.reward import (
     are_amounts,
     ask_about_unknown_words,
-    ask_which_word,
+    ask_good_word,
     came_true,
     earnings,
     either_may_be,
@@ -428,7 +428,7 @@ def find_reward_by_content(draft: Draft) -> None:
             materialise(draft, "reward", text)
             ask_what_was_told(draft, text)
             return
-    if came_true(draft, action) or ask_which_word(draft):
+    if came_true(draft, action) or ask_good_word(draft):
         return
     same_values(draft, action)
     likely = [c for c in draft.free if is_binary(draft, c) and not named_like("context", [c])]

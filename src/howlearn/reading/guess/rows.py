@@ -433,16 +433,16 @@ def ask_if_forced(draft: Draft) -> None:
     free = next((n for n in each if abs(score(first[after == n])) > UNFOLLOWED), None)
     if free is None or free - min(each) < 2 or score(first[after >= free]) < FOLLOWED:
         return
-    if abs(score(first[after < free])) > UNFOLLOWED:
-        return
+    early, usual = first[after < free], first[after >= free].mean()
+    if abs(score(early)) > UNFOLLOWED or score(early - usual / 2) > -UNFOLLOWED:
+        return  # few rows alone show nothing
     text = f"{in_expression(numbered)} < {free:g}"
     draft.ask(
         "forced_when",
         f"choices follow outcomes only from {numbered} {free:g} of each {resets[0]}: were the "
         "earlier ones free?",
         [
+            Answer("forced_when", NONE, "yes: they count"),  # what is doubtful loses no data
             Answer("forced_when", text, "no: they were laid down; they teach, and do not count"),
-            Answer("forced_when", NONE, "yes"),
         ],
     )
-    draft.put("forced_when", text, BY_CONTENT, "choices do not follow outcomes there")

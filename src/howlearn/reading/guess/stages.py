@@ -156,7 +156,7 @@ def one_choice_of_two(draft: Draft) -> OneChoice | None:
         if STAGES & words and len(values) == 2 and _take_turns(draft, column):
             only = f"{in_expression(column)} == {in_quotes(max(values))}"
             why = f"{column} says which of two choices in a trial each row is"
-            return OneChoice(why, f'--where "{only}" reads the second ones only')
+            return OneChoice(why, f"--where {typed(only)} reads the second ones only")
         if TRANSITIONS & words and len(values) == 2 and not _hangs(draft, column, action):
             return OneChoice(f"{column} says how each choice led on", bandit)
         named = STATES & words or ({"s", "step", "stage", "room"} & words and LATER & words)
