@@ -82,22 +82,17 @@ def find_reward_of_the_chosen(draft: Draft) -> None:
         if text is None:
             _ask_which_way(draft, action, columns, ways)
         elif not told:
-            draft.odd(
-                f"{why}; what the others would have earned is not used",
-                f"--forgone {','.join(family.values())} if it was shown",
-            )
+            helps = f"--forgone {','.join(family.values())} if it was shown"
+            draft.odd(f"{why}; what the others would have earned is not used", helps)
         materialise(draft, "reward", ways[0])
         return
 
 
 def _right_and_wrong(draft: Draft, columns: list[str]) -> bool:
     """Whether two columns say that a choice was right and that it was wrong."""
-    return (
-        len(columns) == 2
-        and any(map(is_mistake, columns))
-        and any(says_right(c) and not is_mistake(c) for c in columns)
-        and tell_the_same(draft.sample, *columns)
-    )
+    right = any(says_right(c) and not is_mistake(c) for c in columns)
+    both = len(columns) == 2 and right and any(map(is_mistake, columns))
+    return both and tell_the_same(draft.sample, *columns)
 
 
 def _named_for(draft: Draft, action: str, columns: Sequence[str]) -> list[dict[str, str]]:
