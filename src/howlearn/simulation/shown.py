@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Protocol
@@ -207,6 +208,8 @@ class RecordedRewards:
         self.pooled = _RewardsByCode(pair, reward, int(np.prod(self.shape)))
         self.of_action = _RewardsByCode(pair % self.shape[1], reward, self.shape[1])
         self.everything = np.sort(reward) if len(reward) else np.zeros(1)
+        # What a learner can be paid: for situations and actions in their order
+        self.latest = (-1, np.empty(0, np.int64), self.of_action)
         self.values = _right_or_wrong(run, pair, reward, self.shape)
         self.implied = self.borrowed = 0  # actions that a learner never tried in a situation
         self.changing = None if self.values else changing_rewards(study, self._sequences())
@@ -233,14 +236,16 @@ class RecordedRewards:
         return gains
 
     def _same_throughout(self, learner: int, sequence: ShownTrials, u: Floats) -> Floats:
-        pays = self.complete(self.study[learner])
-        gains = np.empty((len(sequence), self.shape[1]))
+        latest = self.latest
+        if latest[0] != learner:  # many doubles of a learner are simulated one after the other
+            pays = self.complete(self.study[learner])
+            codes = np.array([*pays], np.int64)
+            latest = self.latest = (learner, codes, _RewardsByCode.joined([*pays.values()]))
+        _, codes, rewards = latest
         reset = (sequence.flags & RESET) > 0
-        for situation, rows in _rows_by_value(self._situations(sequence.context, reset)):
-            for action in range(self.shape[1]):
-                known = pays[situation * self.shape[1] + action]
-                gains[rows, action] = known[(u[rows] * len(known)).astype(np.int64)]
-        return gains
+        situations = self._situations(sequence.context, reset)[:, None]
+        pairs = situations * self.shape[1] + np.arange(self.shape[1])
+        return rewards.drawn(np.searchsorted(codes, pairs), u[:, None])
 
     def _situations(
         self, context: NDArray[np.integer], reset: NDArray[np.bool_]
@@ -304,8 +309,19 @@ class _RewardsByCode:
         self.reward = reward[order]
         self.starts = np.searchsorted(code[order], np.arange(n_codes + 1))
 
+    @classmethod
+    def joined(cls, rewards: Sequence[Floats]) -> _RewardsByCode:
+        """Those of code 0, 1, …"""
+        codes = np.repeat(np.arange(len(rewards)), [len(each) for each in rewards])
+        return cls(codes, np.concatenate([np.empty(0), *rewards]), len(rewards))
+
     def of(self, code: int) -> Floats:
         return self.reward[self.starts[code] : self.starts[code + 1]]
+
+    def drawn(self, code: NDArray[np.int64], u: Floats) -> Floats:
+        """One of the rewards of each code, by numbers between 0 and 1."""
+        start = self.starts[code]
+        return self.reward[start + (u * (self.starts[code + 1] - start)).astype(np.int64)]
 
 
 def _right_or_wrong(
