@@ -108,7 +108,8 @@ def find_action_and_reward(draft: Draft) -> None:
         unreadable_rewards(draft)
     if actions and actions[0].reasons[:1] == (KEYS,) and draft.open("action"):
         told = draft.column("reward")
-        if len(actions[0].reasons) == 1 or (told is not None and compared(draft, told)[0]):
+        same = [] if told is None else compared(draft, told)[0]
+        if len(actions[0].reasons) == 1 or (same and actions[0].column not in same):
             ask_what_was_chosen(draft)  # no outcome hangs on them, or says that two are the same
     _put(draft, "action", actions)
     if draft.open("action"):
