@@ -381,7 +381,7 @@ def ask_what_was_earned(draft: Draft, action: str) -> None:
     for column in [c for c in some if may_be_earned(draft, c)]:
         worth = np.nan_to_num(earnings(sample.without(column, NOTHING_NUMBERS), column))
         if not worth.any():  # two words of which nobody here knows the better one
-            worth, unknown = sample.codes(column) + 0.0, unknown | {column}
+            worth, unknown = sample.codes(column).astype(np.float64), unknown | {column}
         places = [owner, *(together(owner, sample.codes(c)) for c in some if c != column)]
         chance = [min(test(worth, codes, p) for test in (hangs_on, goes_on)) for p in places]
         taught = [p for p, c in zip(places, chance, strict=True) if c < SURELY / 100]
