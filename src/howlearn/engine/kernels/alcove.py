@@ -1,4 +1,4 @@
-"""ALCOVE at eight points of a learner at once.
+"""ALCOVE at up to 16 points of a learner at once.
 
 The model of ``howlearn.models.networks`` again, with the same numbers but for rounding. Rows of all
 arrays are lanes: one point each.

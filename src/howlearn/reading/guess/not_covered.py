@@ -108,7 +108,7 @@ MANY, OFTEN = 3, 2  # values that repeat what was chosen; rows of each choice in
 
 
 def said_again(draft: Draft) -> bool:
-    """Whether each of several choices has a number of its own in each context, as scales have."""
+    """Whether each of several choices has a separate number in each context, as scales have."""
     action, reward = draft.column("action"), draft.column("reward")
     if action is None or reward is None:
         return False
